@@ -1,6 +1,7 @@
-import type { Verification } from "./bot/bot.ts";
+import type { Bot, Verification } from "./bot/bot.ts";
 import type { Evidence } from "./bot/proof.ts";
-import type { DecisionAction } from "./decision.ts";
+import { type Decision, type DecisionAction, type ShadowedRule, wouldBlock } from "./decision.ts";
+import type { Policy, RuleFault } from "./policy/policy.ts";
 
 export interface EventShadowedRule {
   readonly rule_id: string;
@@ -56,4 +57,120 @@ export interface DecisionEvent {
   readonly receipt: string | null;
   readonly policy_hash: string | null;
   readonly duration_us: number;
+}
+
+/** Longest texts that are kept, in UTF-16 code units for paths and UTF-8 bytes for User-Agents. */
+const MAX_PATH = 2048;
+const MAX_USER_AGENT_BYTES = 512;
+
+/** Everything that an event is made of. */
+export interface EventParts {
+  readonly id: string;
+  readonly nowMs: number;
+  readonly durationUs: number;
+  readonly requestId: string | undefined;
+  readonly policy: Policy | undefined;
+  readonly subject: EventSubject;
+  readonly bot: Bot;
+  readonly verification: Verification | "not_needed";
+  readonly evidence: Evidence | undefined;
+  readonly decision: Decision;
+  readonly faults: readonly RuleFault[];
+}
+
+/** What of a request an event tells, also of one that was too malformed to be judged. */
+export interface EventSubject {
+  readonly host: string;
+  readonly method: string;
+  /** Canonical, where there is one. */
+  readonly path: string;
+  readonly rawPath: string;
+  readonly query: string;
+  /** Empty when it cannot be told. */
+  readonly ip: string;
+  readonly userAgent: string;
+}
+
+/** Makes the record of a decision: cleaned and cut, so that it can be written anywhere. */
+export function createEvent(parts: EventParts): DecisionEvent {
+  const { subject, bot, decision, policy } = parts;
+  return {
+    id: parts.id,
+    ts: new Date(parts.nowMs).toISOString(),
+    request_id: orNull(parts.requestId),
+    site_id: orNull(policy?.site.id),
+    host: cleanText(subject.host, 253),
+    method: cleanText(subject.method, 32),
+    path: cleanText(subject.path, MAX_PATH),
+    raw_path: subject.rawPath === subject.path ? null : cleanOrNull(subject.rawPath),
+    query: cleanOrNull(subject.query),
+    reading: cleanOrNull(decision.reading),
+    ip: textOrNull(subject.ip),
+    user_agent: textOrNull(cleanUserAgent(subject.userAgent)),
+    bot_id: bot.id,
+    bot_class: bot.class,
+    bot_operator: textOrNull(bot.operator),
+    claimed: !bot.isDefault,
+    verified: parts.verification === "verified",
+    verification: parts.verification,
+    evidence: orNull(parts.evidence),
+    action: decision.action,
+    rule_id: decision.ruleId,
+    reason: orNull(decision.reason),
+    status: decision.enforced ? decision.status : 200,
+    mode: orNull(policy?.site.mode),
+    enforced: decision.enforced,
+    would_block: wouldBlock(decision),
+    shadowed: decision.shadowed.map(namedShadow),
+    faults: parts.faults.map(namedFault),
+    tags: decision.tags,
+    price_amount: orNull(decision.price?.amount),
+    price_currency: orNull(decision.price?.currency),
+    price_unit: orNull(decision.price?.unit),
+    receipt_id: null,
+    receipt: null,
+    policy_hash: orNull(policy?.hash),
+    duration_us: parts.durationUs,
+  };
+}
+
+function orNull<T>(value: T | undefined): T | null {
+  return value === undefined ? null : value;
+}
+
+function textOrNull(text: string): string | null {
+  return text === "" ? null : text;
+}
+
+function cleanOrNull(text: string | undefined): string | null {
+  return text === undefined || text === "" ? null : cleanText(text, MAX_PATH);
+}
+
+function namedShadow(rule: ShadowedRule): EventShadowedRule {
+  return { rule_id: rule.ruleId, action: rule.action, status: rule.status };
+}
+
+function namedFault(fault: RuleFault): EventFault {
+  return { rule_id: fault.ruleId, message: cleanText(fault.message, 512) };
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+const CONTROLS = /[\u0000-\u001f\u007f-\u009f]/g;
+
+/** Text without control characters and lone surrogates (U+FFFD in their place), at most `max` long. */
+export function cleanText(text: string, max: number): string {
+  const cut = text.length > max ? text.slice(0, max) : text;
+  if (!CONTROL.test(cut) && cut.isWellFormed()) return cut;
+  return cut.toWellFormed().replace(CONTROLS, "\ufffd");
+}
+
+function cleanUserAgent(userAgent: string): string {
+  const text = cleanText(userAgent, MAX_USER_AGENT_BYTES);
+  // A code unit is at most three bytes of UTF-8: short values need no counting.
+  if (text.length * 3 <= MAX_USER_AGENT_BYTES) return text;
+  const bytes = new Uint8Array(MAX_USER_AGENT_BYTES);
+  const { read } = new TextEncoder().encodeInto(text, bytes);
+  return text.slice(0, read);
 }

@@ -35,8 +35,44 @@ export interface Claim {
 
 const NONE: readonly never[] = [];
 
+/**
+ * The answer under an outcome, `fail_mode` considered: where a check could not complete and its result
+ * matters, `fail_mode: block` comes before the rules, else the rules run and may read `unavailable`.
+ */
+export function answerUnder(policy: Policy, claim: Claim, request: CrawlRequest): Answer {
+  if (claim.verification !== "unavailable" || policy.failMode === "allow") {
+    return answerFor(policy, claim, request);
+  }
+  const ifVerified = answerFor(policy, { bot: claim.bot, verification: "verified" }, request);
+  const ifRefuted = answerFor(policy, { bot: claim.bot, verification: "refuted" }, request);
+  return isSameVerdict(ifVerified, ifRefuted) ? answerFor(policy, claim, request) : VERIFIER_ERROR;
+}
+
+const VERIFIER_ERROR: Answer = {
+  rule: {
+    id: "runtime.verifier_error",
+    priority: undefined,
+    when: undefined,
+    action: {
+      kind: "block",
+      status: 503,
+      reason: "verification_unavailable",
+      price: undefined,
+      terms: undefined,
+    },
+    mode: "enforce",
+    receipt: false,
+    tags: [],
+  },
+  reading: undefined,
+  charges: NONE,
+  limited: NONE,
+  shadowed: NONE,
+  faults: NONE,
+};
+
 /** Asks the policy about every reading of the path and combines what it says. */
-export function answerFor(policy: Policy, claim: Claim, request: CrawlRequest): Answer {
+function answerFor(policy: Policy, claim: Claim, request: CrawlRequest): Answer {
   const readings = request.target.readings;
   const first = select(policy, claim, request, readings[0]);
   if (readings.length === 1) return answerOne(policy, claim, request, first);
