@@ -1,0 +1,24 @@
+#!/usr/bin/env node
+// Plain JavaScript: it must be able to say that the Node it runs on is too old.
+import { existsSync } from "node:fs";
+
+const [major = 0, minor = 0, patch = 0] = process.versions.node.split(".").map(Number);
+
+/** Releases before these silently drop header fields of large requests (CVE-2026-58044). */
+function keepsAllHeaders() {
+  if (major === 24) return minor > 18 || (minor === 18 && patch >= 1);
+  if (major === 26) return minor > 5 || (minor === 5 && patch >= 1);
+  return major > 26;
+}
+
+if (keepsAllHeaders()) {
+  const built = new URL("../dist/cli/main.js", import.meta.url);
+  const source = new URL("../src/cli/main.ts", import.meta.url);
+  const { main } = await import(existsSync(built) ? built.href : source.href);
+  process.exitCode = await main(process.argv.slice(2));
+} else {
+  console.error(
+    `crawlwall: Node.js ${process.versions.node} drops header fields of large requests; it needs 24.18.1 or later in line 24, 26.5.1 or later in line 26, or a newer line`,
+  );
+  process.exitCode = 2;
+}
