@@ -59,9 +59,9 @@ export interface DecisionEvent {
   readonly duration_us: number;
 }
 
-/** Longest texts that are kept, in UTF-16 code units for paths and UTF-8 bytes for User-Agents. */
+/** Longest texts that are kept, in bytes of UTF-8. */
 const MAX_PATH = 2048;
-const MAX_USER_AGENT_BYTES = 512;
+const MAX_USER_AGENT = 512;
 
 /** Everything that an event is made of. */
 export interface EventParts {
@@ -106,7 +106,7 @@ export function createEvent(parts: EventParts): DecisionEvent {
     query: cleanOrNull(subject.query),
     reading: cleanOrNull(decision.reading),
     ip: textOrNull(subject.ip),
-    user_agent: textOrNull(cleanUserAgent(subject.userAgent)),
+    user_agent: textOrNull(cleanText(subject.userAgent, MAX_USER_AGENT)),
     bot_id: bot.id,
     bot_class: bot.class,
     bot_operator: textOrNull(bot.operator),
@@ -159,18 +159,19 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f]/g;
 
-/** Text without control characters and lone surrogates (U+FFFD in their place), at most `max` long. */
+/**
+ * Text without control characters and lone surrogates (U+FFFD in their place), cut to at most `max`
+ * bytes of UTF-8, never within a character. Cleaning twice changes nothing.
+ */
 export function cleanText(text: string, max: number): string {
+  // A code unit is one to three bytes of UTF-8: huge values are cut before they are looked at.
   const cut = text.length > max ? text.slice(0, max) : text;
-  if (!CONTROL.test(cut) && cut.isWellFormed()) return cut;
-  return cut.toWellFormed().replace(CONTROLS, "\ufffd");
+  const fit =
+    !CONTROL.test(cut) && cut.isWellFormed() ? cut : cut.toWellFormed().replace(CONTROLS, "\ufffd");
+  return fit.length * 3 <= max ? fit : cutBytes(fit, max);
 }
 
-function cleanUserAgent(userAgent: string): string {
-  const text = cleanText(userAgent, MAX_USER_AGENT_BYTES);
-  // A code unit is at most three bytes of UTF-8: short values need no counting.
-  if (text.length * 3 <= MAX_USER_AGENT_BYTES) return text;
-  const bytes = new Uint8Array(MAX_USER_AGENT_BYTES);
-  const { read } = new TextEncoder().encodeInto(text, bytes);
-  return text.slice(0, read);
+function cutBytes(text: string, max: number): string {
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(max));
+  return read === text.length ? text : text.slice(0, read);
 }

@@ -1,0 +1,120 @@
+import { canonicalJson } from "../canonical-json.ts";
+import type { DecisionEvent } from "../event.ts";
+
+/** How a column is kept: JSON columns hold canonical text. */
+export type ColumnKind = "text" | "integer" | "boolean" | "json";
+
+/** The columns of an event, in the order of the contract, which is that of exports. */
+export const EVENT_COLUMNS: readonly (readonly [keyof DecisionEvent, ColumnKind])[] = [
+  ["id", "text"],
+  ["ts", "text"],
+  ["request_id", "text"],
+  ["site_id", "text"],
+  ["host", "text"],
+  ["method", "text"],
+  ["path", "text"],
+  ["raw_path", "text"],
+  ["query", "text"],
+  ["reading", "text"],
+  ["ip", "text"],
+  ["user_agent", "text"],
+  ["bot_id", "text"],
+  ["bot_class", "text"],
+  ["bot_operator", "text"],
+  ["claimed", "boolean"],
+  ["verified", "boolean"],
+  ["verification", "text"],
+  ["evidence", "json"],
+  ["action", "text"],
+  ["rule_id", "text"],
+  ["reason", "text"],
+  ["status", "integer"],
+  ["mode", "text"],
+  ["enforced", "boolean"],
+  ["would_block", "boolean"],
+  ["shadowed", "json"],
+  ["faults", "json"],
+  ["tags", "json"],
+  ["price_amount", "text"],
+  ["price_currency", "text"],
+  ["price_unit", "text"],
+  ["receipt_id", "text"],
+  ["receipt", "text"],
+  ["policy_hash", "text"],
+  ["duration_us", "integer"],
+];
+
+/** One event as a ledger keeps it: its columns, in order. */
+export type EventRow = readonly (string | number | boolean | null)[];
+
+/** Where a column stands in a row. */
+export function columnIndex(name: keyof DecisionEvent): number {
+  return EVENT_COLUMNS.findIndex(([column]) => column === name);
+}
+
+/** The row of an event; throws where a value is not JSON, which would be a fault of ours. */
+export function eventToRow(event: DecisionEvent): EventRow {
+  return [
+    event.id,
+    event.ts,
+    event.request_id,
+    event.site_id,
+    event.host,
+    event.method,
+    event.path,
+    event.raw_path,
+    event.query,
+    event.reading,
+    event.ip,
+    event.user_agent,
+    event.bot_id,
+    event.bot_class,
+    event.bot_operator,
+    event.claimed,
+    event.verified,
+    event.verification,
+    event.evidence === null ? null : canonicalJson(event.evidence),
+    event.action,
+    event.rule_id,
+    event.reason,
+    event.status,
+    event.mode,
+    event.enforced,
+    event.would_block,
+    listToJson(event.shadowed),
+    listToJson(event.faults),
+    listToJson(event.tags),
+    event.price_amount,
+    event.price_currency,
+    event.price_unit,
+    event.receipt_id,
+    event.receipt,
+    event.policy_hash,
+    event.duration_us,
+  ];
+}
+
+/** Nearly every list of an event is empty. */
+function listToJson(list: readonly unknown[]): string {
+  return list.length === 0 ? "[]" : canonicalJson(list);
+}
+
+const JSON_COLUMNS: ReadonlySet<string> = new Set(
+  EVENT_COLUMNS.filter(([, kind]) => kind === "json").map(([name]) => name),
+);
+
+const SORTED_COLUMNS: readonly (readonly [number, string, boolean])[] = EVENT_COLUMNS.map(
+  ([name], index) => [index, `${JSON.stringify(name)}:`, JSON_COLUMNS.has(name)] as const,
+).sort((left, right) => (left[1] < right[1] ? -1 : 1));
+
+/** The canonical JSON (RFC 8785) of the event that a row holds. */
+export function rowToCanonicalJson(row: EventRow): string {
+  let text = "";
+  for (const [index, name, isJson] of SORTED_COLUMNS) {
+    const value = row[index] ?? null;
+    text += text === "" ? "{" : ",";
+    text += name;
+    text += isJson && value !== null ? value : JSON.stringify(value);
+  }
+  return `${text}}`;
+}
