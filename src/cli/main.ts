@@ -12,17 +12,15 @@ export function createProgram(): Command {
   return program;
 }
 
-/** Runs the command line with the arguments of this process. */
-export async function main(): Promise<void> {
+/** Runs the command line; the arguments are those after the program's name. Returns the exit code. */
+export async function main(args: readonly string[]): Promise<number> {
   try {
-    await createProgram().parseAsync();
+    await createProgram().parseAsync(args, { from: "user" });
   } catch (error) {
-    if (error instanceof CommanderError) {
-      // Commander has printed its message; help and version are no failure.
-      process.exitCode = error.exitCode === 0 ? EXIT.fine : EXIT.cannotRun;
-      return;
-    }
+    // Commander has printed its message; help and version are no failure.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.fine : EXIT.cannotRun;
     note(error instanceof Error ? (error.stack ?? error.message) : String(error));
-    process.exitCode = EXIT.cannotRun;
+    return EXIT.cannotRun;
   }
+  return typeof process.exitCode === "number" ? process.exitCode : EXIT.fine;
 }

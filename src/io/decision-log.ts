@@ -1,0 +1,92 @@
+import type { Writable } from "node:stream";
+import pino from "pino";
+import pretty from "pino-pretty";
+import type { DecisionEvent } from "../core/event.ts";
+import { type IpPrivacy, maskAddress } from "../core/mask-address.ts";
+
+/** The lines that operators tail: one JSON object a decision. */
+export interface DecisionLog {
+  /** Writes an event. Never throws, never waits. */
+  record(event: DecisionEvent): void;
+  /** Opens the file again, after it was rotated. */
+  reopen(): void;
+  /** Lines that could not be kept because the reader or the disk did not keep up. */
+  dropped(): number;
+  /** Writes what is waiting and closes. */
+  close(): Promise<void>;
+}
+
+export interface DecisionLogOptions {
+  /** Undefined for stdout. */
+  readonly file: string | undefined;
+  readonly ip: IpPrivacy;
+  readonly hashAddress: (ip: string) => string;
+  /** Told once of each failure to write; the log goes on. */
+  readonly onError: (error: Error) => void;
+}
+
+/** What may wait for a slow reader or disk before lines are dropped and counted. */
+const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+
+/** Opens the decision log. Throws where the file cannot be opened. */
+export function openDecisionLog(options: DecisionLogOptions): DecisionLog {
+  const isTerminal = options.file === undefined && process.stdout.isTTY;
+  return isTerminal ? openPretty() : openLines(options);
+}
+
+function openLines(options: DecisionLogOptions): DecisionLog {
+  const { ip, hashAddress } = options;
+  const destination = pino.destination({
+    dest: options.file ?? 1,
+    mkdir: true,
+    sync: false,
+    maxLength: MAX_WAITING_BYTES,
+  });
+  let dropped = 0;
+  destination.on("drop", () => {
+    dropped += 1;
+  });
+  destination.on("error", options.onError);
+  const mask = (event: DecisionEvent): DecisionEvent =>
+    ip === "full" ? event : { ...event, ip: maskAddress(event.ip, ip, hashAddress) };
+  return {
+    record: (event) => {
+      destination.write(`${JSON.stringify(mask(event))}\n`);
+    },
+    reopen: () => {
+      if (options.file !== undefined) destination.reopen();
+    },
+    dropped: () => dropped,
+    close: () =>
+      new Promise((resolve) => {
+        destination.once("close", resolve);
+        destination.end();
+      }),
+  };
+}
+
+/** For a person at a terminal: one line a decision, with what he looks for first. */
+function openPretty(): DecisionLog {
+  const stream: Writable = pretty({
+    colorize: true,
+    hideObject: true,
+    sync: true,
+    ignore: "level,time",
+    messageFormat: (event) => describe(event),
+  });
+  return {
+    record: (event) => stream.write(`${JSON.stringify(event)}\n`),
+    reopen: () => undefined,
+    dropped: () => 0,
+    close: async () => undefined,
+  };
+}
+
+function describe(event: Readonly<Record<string, unknown>>): string {
+  const { ts, status, action, would_block: wouldBlock, rule_id: rule, bot_id: bot } = event;
+  const { verification, ip, method, host, path, reason } = event;
+  const verdict = wouldBlock === true ? `would ${String(action)}` : String(action);
+  const why = typeof reason === "string" ? ` (${reason})` : "";
+  const what = `${String(method)} ${String(host)}${String(path)}`;
+  return `${String(ts)} ${String(status)} ${verdict}${why} ${String(rule)} | ${String(bot)} ${String(verification)} ${String(ip ?? "-")} | ${what}`;
+}

@@ -1,0 +1,47 @@
+import { createHmac, randomBytes } from "node:crypto";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { LRUCache } from "lru-cache";
+
+const SECRET_BYTES = 32;
+
+/** Hashes remembered, so that a busy client's address is not hashed again for each request. */
+const REMEMBERED_HASHES = 4096;
+
+/**
+ * A secret of this installation, made in the data directory at first use (mode 0600). Throws where the
+ * file can neither be read nor made, or holds too little.
+ */
+export function openSecret(dataDir: string, name: string): Buffer {
+  const file = join(dataDir, name);
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  try {
+    // Fails where it exists: another process of this installation may have made it just now.
+    writeFileSync(file, randomBytes(SECRET_BYTES).toString("base64url"), {
+      flag: "wx",
+      mode: 0o600,
+    });
+  } catch (error) {
+    if (!isAlreadyThere(error)) throw error;
+  }
+  const secret = Buffer.from(readFileSync(file, "utf8").trim(), "base64url");
+  if (secret.length < SECRET_BYTES)
+    throw new Error(`${file} holds no secret; remove it to make one`);
+  return secret;
+}
+
+function isAlreadyThere(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "EEXIST";
+}
+
+/** A keyed hash of addresses: equal for equal ones, of no use without the secret. */
+export function createAddressHash(secret: Buffer): (ip: string) => string {
+  const remembered = new LRUCache<string, string>({ max: REMEMBERED_HASHES });
+  return (ip) => {
+    const known = remembered.get(ip);
+    if (known !== undefined) return known;
+    const hash = createHmac("sha256", secret).update(ip).digest("hex").slice(0, 32);
+    remembered.set(ip, hash);
+    return hash;
+  };
+}

@@ -1,0 +1,125 @@
+import { METHODS } from "node:http";
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import Fastify from "fastify";
+import type { Authz } from "./authz.ts";
+import type { Health } from "./health.ts";
+import { registerHealth } from "./health.ts";
+import { problem, type Reply } from "./reply.ts";
+import { registerRobots } from "./robots.ts";
+import { createKeyCheck } from "./shared-key.ts";
+
+/** What the listener for proxies is made of. */
+export interface AppOptions {
+  readonly forwardAuth: Authz;
+  readonly health: Health;
+  /** What each proxy must send as `X-CrawlWall-Key`; undefined asks for none. */
+  readonly sharedKey: string | undefined;
+  readonly log: FastifyBaseLogger;
+}
+
+/** Above Caddy's own limit with what Caddy adds, so that a large request is not refused here first. */
+const MAX_HEADER_BYTES = 65_536;
+
+/** A check has no body; one that comes along is discarded, up to this. */
+const MAX_BODY_BYTES = 4096;
+
+/** Longer than any proxy keeps idle connections, so that we are never the one to close under a request. */
+const KEEP_ALIVE_MS = 130_000;
+
+const REQUEST_TIMEOUT_MS = 5000;
+
+/** Makes the HTTP service that proxies and crawlers talk to (contract 3). Does not listen yet. */
+export function createApp(options: AppOptions): FastifyInstance {
+  const app = Fastify({
+    loggerInstance: options.log,
+    disableRequestLogging: true,
+    // While the process drains, what comes on open connections is still answered.
+    return503OnClosing: false,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    bodyLimit: MAX_BODY_BYTES,
+    http: { maxHeaderSize: MAX_HEADER_BYTES },
+    // Our own query is the proxy's or the visitor's, and never read.
+    routerOptions: { querystringParser: () => NO_QUERY },
+    requestIdHeader: false,
+    genReqId: () => "",
+  });
+  acceptEverything(app);
+  if (options.sharedKey !== undefined) {
+    app.addHook("onRequest", createKeyCheck(options.sharedKey));
+  }
+  registerForwardAuth(app, options.forwardAuth);
+  registerHealth(app, options.health);
+  registerRobots(app);
+  answerFaults(app);
+  return app;
+}
+
+const NO_QUERY = Object.freeze({});
+
+/** Any method, any body: neither may turn a question into an answer that nobody decided. */
+function acceptEverything(app: FastifyInstance): void {
+  for (const method of METHODS) {
+    // Node gives CONNECT an event of its own; it never reaches a route.
+    if (method !== "CONNECT" && !app.supportedMethods.includes(method)) {
+      app.addHttpMethod(method, { hasBody: true });
+    }
+  }
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", (request, payload, done) => {
+    let received = 0;
+    payload.on("data", (chunk: Buffer) => {
+      received += chunk.length;
+      if (received > MAX_BODY_BYTES) request.raw.destroy();
+    });
+    done(null, undefined);
+  });
+}
+
+function registerForwardAuth(app: FastifyInstance, forwardAuth: Authz): void {
+  app.route({
+    method: [...app.supportedMethods],
+    url: "/authz/forward-auth",
+    exposeHeadRoute: false,
+    handler: (request, reply) => {
+      const answer = forwardAuth(request.raw);
+      if (!(answer instanceof Promise)) {
+        send(reply, answer);
+        return;
+      }
+      answer.then(
+        (settled) => send(reply, settled),
+        (error: unknown) => fail(request, reply, error),
+      );
+    },
+  });
+}
+
+/** Written past Fastify's serialisers and hooks, which have nothing to add to a finished answer. */
+function send(reply: FastifyReply, answer: Reply): void {
+  reply.hijack();
+  reply.raw.writeHead(answer.status, [...answer.headers]);
+  reply.raw.end(answer.body);
+}
+
+/** An error of ours is never an allow: a 500 that says nothing, and the log that says everything. */
+function fail(request: FastifyRequest, reply: FastifyReply, error: unknown): void {
+  request.log.error({ err: error }, "a request could not be answered");
+  send(reply, problem(500, "internal_error", false));
+}
+
+function answerFaults(app: FastifyInstance): void {
+  app.setNotFoundHandler((_, reply) => send(reply, problem(404, "no_such_route", false)));
+  app.setErrorHandler((error, request, reply) => {
+    const status = statusOf(error);
+    if (status >= 500) fail(request, reply, error);
+    else send(reply, problem(status, "bad_request", false));
+  });
+}
+
+/** Fastify's own refusals carry a 4xx; anything else is ours. */
+function statusOf(error: unknown): number {
+  const status =
+    typeof error === "object" && error !== null && "statusCode" in error ? error.statusCode : 500;
+  return typeof status === "number" && status >= 400 && status < 500 ? status : 500;
+}

@@ -1,0 +1,59 @@
+import type { Forwarded } from "./forwarded.ts";
+import type { Reply } from "./reply.ts";
+
+/** How long a repeat gets the same answer: longer than any proxy goes on retrying. */
+const KEPT_MS = 10_000;
+
+/** How many ids are kept; the oldest go first. */
+const MAX_IDS = 65_536;
+
+/**
+ * Answers that were given, by request id, so that a proxy's retries are one decision: spent and
+ * recorded once, and the same bytes each time (contract 2, `--trust-request-id`).
+ */
+export interface Replays {
+  /** The answer to an earlier copy of this request, or the one being made for it. */
+  find(forwarded: Forwarded, nowMs: number): Reply | Promise<Reply> | undefined;
+  /** Keeps the answer to a request that has an id. */
+  keep(forwarded: Forwarded, reply: Reply | Promise<Reply>, nowMs: number): void;
+}
+
+interface Kept {
+  readonly forwarded: Forwarded;
+  readonly reply: Reply | Promise<Reply>;
+  readonly untilMs: number;
+}
+
+/** Makes an empty memory of answers. One per route: an id means nothing across routes. */
+export function createReplays(): Replays {
+  // A Map keeps the order of insertion: the first key is the oldest.
+  const kept = new Map<string, Kept>();
+  return {
+    find: (forwarded, nowMs) => {
+      const { requestId } = forwarded;
+      if (requestId === undefined) return undefined;
+      const found = kept.get(requestId);
+      if (found === undefined || found.untilMs < nowMs) return undefined;
+      return isSameRequest(found.forwarded, forwarded) ? found.reply : undefined;
+    },
+    keep: (forwarded, reply, nowMs) => {
+      const { requestId } = forwarded;
+      if (requestId === undefined) return;
+      kept.delete(requestId);
+      kept.set(requestId, { forwarded, reply, untilMs: nowMs + KEPT_MS });
+      const oldest = kept.size > MAX_IDS ? kept.keys().next() : undefined;
+      if (oldest?.done === false) kept.delete(oldest.value);
+    },
+  };
+}
+
+/** An id alone proves nothing: a client may have chosen it where the proxy does not overwrite it. */
+function isSameRequest(a: Forwarded, b: Forwarded): boolean {
+  return (
+    a.uri === b.uri &&
+    a.method === b.method &&
+    a.host === b.host &&
+    a.forwardedFor === b.forwardedFor &&
+    a.userAgent === b.userAgent
+  );
+}

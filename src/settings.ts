@@ -1,0 +1,151 @@
+import { type AddressSet, type Cidr, createAddressSet, parseCidr } from "./core/cidr.ts";
+import { parseDuration } from "./core/duration.ts";
+import type { IpPrivacy } from "./core/mask-address.ts";
+
+/** Where to listen. */
+export type ListenAddress =
+  | { readonly kind: "tcp"; readonly host: string; readonly port: number }
+  | { readonly kind: "unix"; readonly path: string };
+
+export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "fatal";
+
+/** What `crawlwall serve` runs with (contract 2). */
+export interface Settings {
+  /** Undefined for the embedded default policy. */
+  readonly policies: string | undefined;
+  readonly listen: ListenAddress;
+  /** Undefined when a client's address is the one address that the proxy sends. */
+  readonly trustedProxies: AddressSet | undefined;
+  readonly sharedKeyFile: string | undefined;
+  readonly trustRequestId: boolean;
+  readonly dataDir: string;
+  /** `host:port`, `[ipv6]:port` or an address alone; undefined for the system's. */
+  readonly dnsServers: readonly string[] | undefined;
+  readonly verifyTimeoutMs: number;
+  readonly allowInsecureSources: boolean;
+  readonly logLevel: LogLevel;
+  readonly logIp: IpPrivacy;
+  /** Undefined for stdout. */
+  readonly logFile: string | undefined;
+}
+
+/** The texts of the flags, as the command line or the environment gives them. */
+export interface SettingsTexts {
+  readonly policies?: string | undefined;
+  readonly listen: string;
+  readonly trustedProxies?: string | undefined;
+  readonly sharedKeyFile?: string | undefined;
+  readonly trustRequestId?: boolean | undefined;
+  readonly dataDir: string;
+  readonly dnsServers?: string | undefined;
+  readonly verifyTimeout: string;
+  readonly insecureSources?: boolean | undefined;
+  readonly logLevel: string;
+  readonly logIp: string;
+  readonly logFile?: string | undefined;
+}
+
+/** Settings that cannot be run with; holds a line for each of them. */
+export class SettingsError extends Error {
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super(faults.join("\n"));
+    this.name = "SettingsError";
+    this.faults = faults;
+  }
+}
+
+/** Reads the flags. Throws a `SettingsError` that holds every fault. */
+export function readSettings(texts: SettingsTexts): Settings {
+  const faults: string[] = [];
+  const settings: Settings = {
+    policies: texts.policies,
+    listen: readListen(texts.listen, faults),
+    trustedProxies: readTrustedProxies(texts.trustedProxies, faults),
+    sharedKeyFile: texts.sharedKeyFile,
+    trustRequestId: texts.trustRequestId === true,
+    dataDir: texts.dataDir,
+    dnsServers: splitList(texts.dnsServers),
+    verifyTimeoutMs: readTimeout(texts.verifyTimeout, faults),
+    allowInsecureSources: texts.insecureSources === true,
+    logLevel: readChoice("--log-level", texts.logLevel, LOG_LEVELS, faults) ?? "info",
+    logIp: readChoice("--log-ip", texts.logIp, IP_PRIVACIES, faults) ?? "full",
+    logFile: texts.logFile,
+  };
+  checkReach(settings, faults);
+  if (faults.length > 0) throw new SettingsError(faults);
+  return settings;
+}
+
+const LOG_LEVELS: readonly LogLevel[] = ["trace", "debug", "info", "warn", "error", "fatal"];
+const IP_PRIVACIES: readonly IpPrivacy[] = ["full", "truncated", "hashed", "none"];
+
+function readChoice<T extends string>(
+  flag: string,
+  text: string,
+  choices: readonly T[],
+  faults: string[],
+): T | undefined {
+  const found = choices.find((choice) => choice === text);
+  if (found === undefined) faults.push(`${flag}: \`${text}\` is none of ${choices.join(", ")}`);
+  return found;
+}
+
+/** `host:port`, `[ipv6]:port` or `unix:/path`. */
+function readListen(text: string, faults: string[]): ListenAddress {
+  if (text.startsWith("unix:/")) return { kind: "unix", path: text.slice("unix:".length) };
+  const parts = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text);
+  const host = parts?.[1] ?? parts?.[2] ?? "";
+  const port = Number(parts?.[3]);
+  if (parts === null || port > 65_535) {
+    faults.push(`--listen: \`${text}\` is no address; write \`127.0.0.1:9301\` or \`unix:/path\``);
+  }
+  return { kind: "tcp", host, port };
+}
+
+function readTrustedProxies(text: string | undefined, faults: string[]): AddressSet | undefined {
+  const texts = splitList(text);
+  if (texts === undefined) return undefined;
+  const cidrs: Cidr[] = [];
+  for (const item of texts) {
+    const result = parseCidr(item);
+    if (result.kind === "cidr") cidrs.push(result.cidr);
+    else faults.push(`--trusted-proxies: \`${item}\` ${result.reason}`);
+  }
+  return createAddressSet(cidrs);
+}
+
+function splitList(text: string | undefined): readonly string[] | undefined {
+  const items = (text ?? "")
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+  return items.length === 0 ? undefined : items;
+}
+
+/** A duration, also in milliseconds (`500ms`), positive and below the proxy's own time limit. */
+function readTimeout(text: string, faults: string[]): number {
+  const inMs = /^(\d{1,6})ms$/.exec(text);
+  const timeoutMs = inMs === null ? parseDuration(text) : Number(inMs[1]);
+  if (timeoutMs === undefined || timeoutMs < 1 || timeoutMs > 60_000) {
+    faults.push(
+      `--verify-timeout: \`${text}\` is no time from \`1ms\` to \`60s\`; write \`500ms\``,
+    );
+    return 0;
+  }
+  return timeoutMs;
+}
+
+/** Whoever reaches the listener can forge every input: without a key it stays on this machine. */
+function checkReach(settings: Settings, faults: string[]): void {
+  const { listen, sharedKeyFile } = settings;
+  if (listen.kind === "unix" || sharedKeyFile !== undefined || isLoopback(listen.host)) return;
+  faults.push(
+    `--listen: \`${listen.host}\` can be reached from other machines; listen on 127.0.0.1 or a unix socket, or name a --shared-key-file`,
+  );
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host) || host === "";
+}
