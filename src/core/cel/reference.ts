@@ -1,0 +1,122 @@
+import { type CelList, celList, isCelError, plan } from "@bufbuild/cel";
+import type { Expr } from "@bufbuild/cel-spec/cel/expr/syntax_pb.js";
+import { type Bot, isVerifiable, type Verification } from "../bot/bot.ts";
+import type { Site } from "../policy/policy.ts";
+import type { CrawlRequest } from "../request.ts";
+import type { CheckedExpression } from "./check.ts";
+import { type CelEnvironment, HEADER_FUNCTION, HEADERS_VARIABLE } from "./environment.ts";
+import { everyPart } from "./parts.ts";
+
+/** What became of a condition: an answer, or the message of its error. */
+export type Outcome =
+  | { readonly kind: "answer"; readonly value: boolean }
+  | { readonly kind: "error"; readonly message: string };
+
+/** The inputs of one evaluation, as the reference evaluator takes them. */
+export type Bindings = Readonly<Record<string, ReadonlyMap<string, unknown>>>;
+
+/** A condition, planned by the reference evaluator. */
+export type ReferencePlan = (bindings: Bindings) => Outcome;
+
+/** Plans a condition with `@bufbuild/cel`, whose meaning is the one that counts. */
+export function planCondition(
+  expression: CheckedExpression,
+  environment: CelEnvironment,
+): ReferencePlan {
+  const run = plan(environment.celEnv, withHeaderArgument(expression.ast));
+  return (bindings) => {
+    const result = run(bindings as Parameters<typeof run>[0]);
+    if (typeof result === "boolean") return { kind: "answer", value: result };
+    const message = isCelError(result) ? result.message : "the condition is not true or false";
+    return { kind: "error", message };
+  };
+}
+
+/** Makes the inputs of evaluations from what a policy knows once and for all. */
+export function createBinder(
+  site: Site,
+  environment: CelEnvironment,
+): (bot: Bot, verification: Verification, request: CrawlRequest, path: string) => Bindings {
+  const siteFields = siteInputs(site);
+  const sets = new Map<string, CelList>();
+  for (const [name, items] of environment.sets) sets.set(name, celList(items));
+  return (bot, verification, request, path) => ({
+    bot: botInputs(bot, verification),
+    request: requestInputs(request, path),
+    site: siteFields,
+    labels: labelInputs(bot, request, path),
+    sets,
+    [HEADERS_VARIABLE]: request.headers.all(),
+  });
+}
+
+/** The fields of `site`. */
+export function siteInputs(site: Site): ReadonlyMap<string, string> {
+  return new Map([
+    ["id", site.id],
+    ["host", site.hosts[0]],
+    ["mode", site.mode],
+  ]);
+}
+
+/** The fields of `bot` for one outcome of verification. */
+export function botInputs(
+  bot: Bot,
+  verification: Verification,
+): ReadonlyMap<string, string | boolean> {
+  return new Map<string, string | boolean>([
+    ["id", bot.id],
+    ["name", bot.name],
+    ["class", bot.class],
+    ["operator", bot.operator],
+    ["claimed", !bot.isDefault],
+    ["verified", verification === "verified"],
+    ["verification", verification],
+    ["verifiable", !bot.isDefault && isVerifiable(bot)],
+  ]);
+}
+
+function requestInputs(request: CrawlRequest, path: string): ReadonlyMap<string, unknown> {
+  return new Map<string, unknown>([
+    ["host", request.host],
+    ["method", request.method],
+    ["path", path],
+    ["raw_path", request.target.rawPath],
+    ["query", request.target.query],
+    ["scheme", request.scheme],
+    ["ip", request.address.ip],
+    ["user_agent", request.userAgent],
+    ["headers", request.headers.all()],
+  ]);
+}
+
+function labelInputs(bot: Bot, request: CrawlRequest, path: string): ReadonlyMap<string, string> {
+  return new Map([
+    ["bot_id", bot.id],
+    ["host", request.host],
+    ["path", path],
+  ]);
+}
+
+/**
+ * The tree with `header(name)` turned into a call that takes the header fields too: functions of
+ * the reference evaluator see their arguments alone.
+ */
+function withHeaderArgument(ast: Expr): Expr {
+  const copy = structuredClone(ast);
+  for (const { exprKind } of everyPart(copy)) {
+    if (exprKind.case !== "callExpr" || exprKind.value.target !== undefined) continue;
+    const call = exprKind.value;
+    if (call.function !== "header") continue;
+    call.function = HEADER_FUNCTION;
+    call.args.unshift({
+      $typeName: "cel.expr.Expr",
+      id: copy.id,
+      exprKind: {
+        case: "identExpr",
+        value: { $typeName: "cel.expr.Expr.Ident", name: HEADERS_VARIABLE },
+      },
+    });
+  }
+  return copy;
+}
