@@ -18,3 +18,13 @@ export function parseDuration(text: string): number | undefined {
   const milliseconds = Number(parts[1]) * (UNIT_MS[parts[2] ?? ""] ?? Number.NaN);
   return milliseconds <= LONGEST_MS ? milliseconds : undefined;
 }
+
+/** A duration as people write it, in the largest unit that says it whole: `24h` is `1d`. */
+export function formatDuration(milliseconds: number): string {
+  if (milliseconds === 0) return "0s";
+  for (const unit of ["d", "h", "m"]) {
+    const size = UNIT_MS[unit] ?? Number.NaN;
+    if (milliseconds % size === 0) return `${milliseconds / size}${unit}`;
+  }
+  return `${milliseconds / 1000}s`;
+}

@@ -1,0 +1,77 @@
+import { formatDuration } from "../../core/duration.ts";
+import type { ListSource } from "./list-source.ts";
+import { type ListState, listState, type Means, type Plan, type RangesVerifier } from "./plan.ts";
+
+/** How one source of one bot's verifier stands, in the names of `verifiers status` (contract 7). */
+export interface SourceStatus {
+  readonly bot_id: string;
+  readonly type: "none" | Means["kind"];
+  readonly source: string | null;
+  readonly state: ListState | "not_applicable";
+  readonly cidrs: number | null;
+  /** RFC 3339. */
+  readonly fetched_at: string | null;
+  readonly expires_at: string | null;
+  readonly stale_action: RangesVerifier["staleAction"] | null;
+  /** As a policy writes it. */
+  readonly max_stale: string | null;
+  readonly error: string | null;
+}
+
+/** The state of everything a plan relies on; at least one line a bot. */
+export function statusOf(plan: Plan, nowMs: number): readonly SourceStatus[] {
+  const lines = plan.means.flatMap((means) => statusOfMeans(plan.bot.id, means, nowMs));
+  return lines.length === 0 ? [notApplicable(plan.bot.id, "none", null)] : lines;
+}
+
+function statusOfMeans(botId: string, means: Means, nowMs: number): readonly SourceStatus[] {
+  switch (means.kind) {
+    case "ip_ranges":
+      return means.sources.map((source) => statusOfSource(botId, source, means.verifier, nowMs));
+    case "static_ranges":
+      return [notApplicable(botId, means.kind, means.set.size)];
+    case "reverse_dns":
+      return [notApplicable(botId, means.kind, null)];
+  }
+}
+
+function notApplicable(
+  botId: string,
+  type: SourceStatus["type"],
+  cidrs: number | null,
+): SourceStatus {
+  return {
+    bot_id: botId,
+    type,
+    source: null,
+    state: "not_applicable",
+    cidrs,
+    fetched_at: null,
+    expires_at: null,
+    stale_action: null,
+    max_stale: null,
+    error: null,
+  };
+}
+
+function statusOfSource(
+  botId: string,
+  source: ListSource,
+  verifier: RangesVerifier,
+  nowMs: number,
+): SourceStatus {
+  const held = source.held();
+  return {
+    bot_id: botId,
+    type: "ip_ranges",
+    source: source.origin.label,
+    state: listState(source, verifier, nowMs),
+    cidrs: held?.list.prefixes.length ?? null,
+    fetched_at: held === undefined ? null : new Date(held.fetchedAtMs).toISOString(),
+    expires_at:
+      held === undefined ? null : new Date(held.fetchedAtMs + verifier.refreshMs).toISOString(),
+    stale_action: verifier.staleAction,
+    max_stale: formatDuration(verifier.maxStaleMs),
+    error: source.error() ?? null,
+  };
+}
