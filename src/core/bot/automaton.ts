@@ -1,25 +1,27 @@
 /** Finds every one of many words in a text, in one pass over it (Aho and Corasick, 1975). */
-export interface Automaton {
+export interface Automaton<Word> {
   /** The column of each byte in `next`; bytes that stand in no word share column 0. */
   readonly columns: Uint8Array;
   /** How many columns a state has in `next`. */
   readonly width: number;
   /** `next[state * width + column]` is the state after a byte. The text starts in state 0. */
   readonly next: Uint16Array | Uint32Array;
-  /** By state: the indices of the words that end there, longest first. */
-  readonly found: readonly (readonly number[] | undefined)[];
+  /** By state: the words that end there, longest first. */
+  readonly found: readonly (readonly Word[] | undefined)[];
 }
 
-interface TrieNode {
+interface TrieNode<Word> {
   readonly children: Map<number, number>;
-  readonly endings: number[];
+  readonly endings: Word[];
 }
 
 /**
- * Builds the automaton of words made of bytes (char codes up to 255), ASCII letters in lower case; it
- * finds them in any ASCII case. No word may be empty.
+ * Builds the automaton of words whose texts are bytes (char codes up to 255), ASCII letters in lower
+ * case; it finds them in any ASCII case. No text may be empty.
  */
-export function createAutomaton(words: readonly string[]): Automaton {
+export function createAutomaton<Word extends { readonly text: string }>(
+  words: readonly Word[],
+): Automaton<Word> {
   const columns = columnsOf(words);
   const width = Math.max(...columns) + 1;
   const trie = plant(words, columns);
@@ -39,15 +41,20 @@ export function createAutomaton(words: readonly string[]): Automaton {
       queue.push(child);
     }
   }
-  return { columns, width, next, found: trie.map(({ endings }) => orUndefined(endings)) };
+  return {
+    columns,
+    width,
+    next,
+    found: trie.map(({ endings }) => (endings.length > 0 ? endings : undefined)),
+  };
 }
 
-function columnsOf(words: readonly string[]): Uint8Array {
+function columnsOf(words: readonly { readonly text: string }[]): Uint8Array {
   const columns = new Uint8Array(256);
   let used = 0;
-  for (const word of words) {
-    for (let index = 0; index < word.length; index++) {
-      const byte = word.charCodeAt(index);
+  for (const { text } of words) {
+    for (let index = 0; index < text.length; index++) {
+      const byte = text.charCodeAt(index);
       if (columns[byte] === 0) columns[byte] = ++used;
     }
   }
@@ -55,12 +62,15 @@ function columnsOf(words: readonly string[]): Uint8Array {
   return columns;
 }
 
-function plant(words: readonly string[], columns: Uint8Array): readonly TrieNode[] {
-  const trie: TrieNode[] = [{ children: new Map(), endings: [] }];
-  for (const [index, word] of words.entries()) {
+function plant<Word extends { readonly text: string }>(
+  words: readonly Word[],
+  columns: Uint8Array,
+): readonly TrieNode<Word>[] {
+  const trie: TrieNode<Word>[] = [{ children: new Map(), endings: [] }];
+  for (const word of words) {
     let state = 0;
-    for (let at = 0; at < word.length; at++) {
-      const column = columns[word.charCodeAt(at)] ?? 0;
+    for (let index = 0; index < word.text.length; index++) {
+      const column = columns[word.text.charCodeAt(index)] ?? 0;
       let child = trie[state]?.children.get(column);
       if (child === undefined) {
         child = trie.push({ children: new Map(), endings: [] }) - 1;
@@ -68,11 +78,7 @@ function plant(words: readonly string[], columns: Uint8Array): readonly TrieNode
       }
       state = child;
     }
-    trie[state]?.endings.push(index);
+    trie[state]?.endings.push(word);
   }
   return trie;
-}
-
-function orUndefined(endings: readonly number[]): readonly number[] | undefined {
-  return endings.length > 0 ? endings : undefined;
 }

@@ -48,10 +48,10 @@ export function createIdentifier(
  */
 export function createMatcher(bots: readonly Bot[]): (userAgent: string) => Claim | undefined {
   const words = bots.filter((bot) => !bot.isDefault).flatMap(wordsOf);
-  const automaton = createAutomaton(words.map((word) => word.text));
+  const automaton = createAutomaton(words);
   return (userAgent) => {
     const text = isPlain(userAgent) ? userAgent : plainUserAgent(userAgent);
-    return strongest(find(automaton, words, text));
+    return strongest(find(automaton, text));
   };
 }
 
@@ -87,11 +87,8 @@ function toWord(bot: Bot, order: number, token: string, role: Word["role"]): Wor
 }
 
 /** The words that stand in a text where they count, in order of their ends. */
-function find(
-  { columns, width, next, found }: Automaton,
-  words: readonly Word[],
-  text: string,
-): readonly Word[] {
+function find(automaton: Automaton<Word>, text: string): readonly Word[] {
+  const { columns, width, next, found } = automaton;
   const end = Math.min(text.length, USER_AGENT_LIMIT);
   const hits: Word[] = [];
   let state = 0;
@@ -99,9 +96,8 @@ function find(
     state = next[state * width + (columns[text.charCodeAt(index)] ?? 0)] ?? 0;
     const endings = found[state];
     if (endings === undefined) continue;
-    for (const ending of endings) {
-      const word = words[ending];
-      if (word && stands(word, text, index + 1, end)) hits.push(word);
+    for (const word of endings) {
+      if (stands(word, text, index + 1, end)) hits.push(word);
     }
   }
   return hits;
