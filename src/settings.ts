@@ -1,11 +1,7 @@
 import { type AddressSet, type Cidr, createAddressSet, parseCidr } from "./core/cidr.ts";
 import { parseDuration } from "./core/duration.ts";
 import type { IpPrivacy } from "./core/mask-address.ts";
-
-/** Where to listen. */
-export type ListenAddress =
-  | { readonly kind: "tcp"; readonly host: string; readonly port: number }
-  | { readonly kind: "unix"; readonly path: string };
+import type { ListenAddress } from "./server/listen.ts";
 
 export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "fatal";
 

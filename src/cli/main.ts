@@ -1,5 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { EXIT, note } from "./exit.ts";
+import { registerHealthcheck } from "./healthcheck.ts";
+import { registerServe } from "./serve.ts";
 import { registerVersion } from "./version.ts";
 
 /** The whole command line. Each command lives in a file of its own and registers itself. */
@@ -8,6 +10,8 @@ export function createProgram(): Command {
     .description("Governs crawlers from beside Caddy: asks a policy about every request")
     .showHelpAfterError("(crawlwall --help lists the commands)")
     .exitOverride();
+  registerHealthcheck(program);
+  registerServe(program);
   registerVersion(program);
   return program;
 }

@@ -1,5 +1,5 @@
 import { existsSync, type FSWatcher, readdirSync, readFileSync, statSync, watch } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** A file as it was read. */
@@ -49,7 +49,7 @@ export function readPolicyTexts(path: string): PolicyTextsResult {
     policies: isFolder === undefined ? [] : readAll(files, causes),
     catalog: readCatalogFolder(packagedFolder, causes),
     overlay:
-      join(PACKAGED, "catalog") === overlayFolder ? [] : readCatalogFolder(overlayFolder, causes),
+      resolve(overlayFolder) === packagedFolder ? [] : readCatalogFolder(overlayFolder, causes),
   };
   return causes.length === 0 ? { kind: "texts", texts } : { kind: "unreadable", causes };
 }
