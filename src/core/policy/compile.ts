@@ -1,0 +1,74 @@
+import {
+  type CompiledPolicy,
+  type CompiledText,
+  compileText,
+  type PolicyText,
+  type PolicyWorld,
+} from "./compile-text.ts";
+import type { Fault, Warning } from "./fault.ts";
+import { faultAt } from "./faults.ts";
+import { createSiteLookup, type SiteLookup } from "./hosts.ts";
+import type { Policy } from "./policy.ts";
+import { memberOf } from "./schema.ts";
+
+/** All policies of one server, or all that is wrong with any of them. */
+export type CompiledPolicies =
+  | {
+      readonly kind: "policies";
+      /** In the order of the documents. */
+      readonly policies: readonly Policy[];
+      readonly findSite: SiteLookup<Policy>;
+      readonly warnings: readonly Warning[];
+    }
+  | {
+      readonly kind: "faulty";
+      readonly errors: readonly Fault[];
+      readonly warnings: readonly Warning[];
+    };
+
+/** Compiles one policy file, or tells every fault in it, in order of lines. */
+export function compilePolicy(text: PolicyText, world: PolicyWorld): CompiledPolicy {
+  return compileText(text, world).result;
+}
+
+/** Compiles policy files that serve together: every site id and every host is of one file. */
+export function compilePolicies(
+  texts: readonly PolicyText[],
+  world: PolicyWorld,
+): CompiledPolicies {
+  const compiled = texts.map((text) => compileText(text, world));
+  const results = compiled.map(({ result }) => result);
+  const warnings = results.flatMap((result) => result.warnings);
+  const errors = [
+    ...results.flatMap((result) => (result.kind === "faulty" ? result.errors : [])),
+    ...sharedNames(compiled),
+  ];
+  if (errors.length > 0) return { kind: "faulty", errors, warnings };
+  const policies = results.flatMap((result) => (result.kind === "policy" ? [result.policy] : []));
+  return { kind: "policies", policies, findSite: createSiteLookup(policies), warnings };
+}
+
+function sharedNames(compiled: readonly CompiledText[]): readonly Fault[] {
+  const idOwners = new Map<string, string>();
+  const hostOwners = new Map<string, string>();
+  const errors: Fault[] = [];
+  for (const { result, document } of compiled) {
+    if (result.kind === "faulty" || document === undefined) continue;
+    const { file, site } = result.policy;
+    const isList = memberOf(memberOf(document.value, "site"), "hosts") !== undefined;
+    const claim = (
+      owners: Map<string, string>,
+      name: string,
+      path: readonly (string | number)[],
+    ) => {
+      const owner = owners.get(name);
+      if (owner === undefined) owners.set(name, file);
+      else errors.push(faultAt(document, path, `\`${name}\` is a site of \`${owner}\` already`));
+    };
+    claim(idOwners, site.id, ["site", "id"]);
+    for (const [index, host] of site.hosts.entries()) {
+      claim(hostOwners, host, isList ? ["site", "hosts", index] : ["site", "host"]);
+    }
+  }
+  return errors;
+}

@@ -1,0 +1,193 @@
+import { z } from "zod";
+import { nearest } from "../nearest.ts";
+import type { Path, SourceDocument } from "./document.ts";
+import type { Fault } from "./fault.ts";
+
+type Issue = z.core.$ZodIssue;
+
+/** Longest piece of the operator's own text that a message repeats. */
+const LONGEST_QUOTE = 60;
+
+/** A path as a person would write it: `rules[2].action.status`. */
+export function formatPath(path: Path): string {
+  return path
+    .map((step, index) => {
+      if (typeof step === "number") return `[${step}]`;
+      if (!/^[\w-]+$/.test(step)) return `[${JSON.stringify(step)}]`;
+      return index === 0 ? step : `.${step}`;
+    })
+    .join("");
+}
+
+/** The operator's words, in backticks, cut and on one line. */
+export function quote(value: unknown): string {
+  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? String(value));
+  const flat = text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}`]/gu, (character) => {
+    const escaped = JSON.stringify(character).slice(1, -1);
+    return escaped === character ? "?" : escaped;
+  });
+  return flat.length > LONGEST_QUOTE ? `\`${flat.slice(0, LONGEST_QUOTE)}…\`` : `\`${flat}\``;
+}
+
+/** A fault at the value of a path. */
+export function faultAt(document: SourceDocument, path: Path, message: string): Fault {
+  return { file: document.file, ...document.at(path), path: formatPath(path), message };
+}
+
+/** A fault at the last key of a path. */
+export function faultAtKey(document: SourceDocument, path: Path, message: string): Fault {
+  return { file: document.file, ...document.keyAt(path), path: formatPath(path), message };
+}
+
+/** What a schema says against a document, as faults with their places. */
+export function faultsOf(document: SourceDocument, issues: readonly Issue[]): readonly Fault[] {
+  return withoutEchoes(issues.flatMap((issue) => translate(document, issue, [])));
+}
+
+/** Of a key that is known under another spelling, it need not be said that it is missing. */
+function withoutEchoes(faults: readonly Fault[]): readonly Fault[] {
+  const meant = new Set<string>();
+  for (const { path, message } of faults) {
+    const near = /^unknown key .*did you mean `(.+)`\?$/.exec(message)?.[1];
+    if (near !== undefined) meant.add(path.replace(/[^.[\]]+$/, near));
+  }
+  return faults.filter(({ path, message }) => message !== MISSING || !meant.has(path));
+}
+
+/**
+ * For `safeParse`: issues carry their input, and the message of an unknown key is the list of the keys
+ * that are known there, as `faultsOf` expects.
+ */
+export const ISSUE_OPTIONS: z.core.ParseContext<Issue> = {
+  reportInput: true,
+  error: (issue) => {
+    const keys = issue.code === "unrecognized_keys" ? issue.inst : undefined;
+    return keys instanceof z.ZodObject ? Object.keys(keys.shape).join(" ") : undefined;
+  },
+};
+
+function translate(document: SourceDocument, issue: Issue, above: Path): readonly Fault[] {
+  const path = [...above, ...issue.path.filter((step) => typeof step !== "symbol")];
+  switch (issue.code) {
+    case "unrecognized_keys":
+      return issue.keys.map((key) => unknownKey(document, [...path, key], issue.message));
+    case "invalid_union":
+      return fromUnion(document, issue, path);
+    case "invalid_key":
+      return [faultAtKey(document, path, `${quote(path.at(-1))} ${issue.issues[0]?.message}`)];
+    case "invalid_type":
+      return [faultAt(document, path, wrongType(issue.input, adviceOf(issue)))];
+    case "invalid_value":
+      return [faultAt(document, path, unknownValue(issue.input, issue.values, issue.message))];
+    case "too_small":
+    case "too_big":
+    case "invalid_format":
+    case "not_multiple_of":
+    case "invalid_element":
+    case "custom":
+      return [faultAt(document, path, wrongValue(issue))];
+  }
+}
+
+function unknownKey(document: SourceDocument, path: Path, known: string): Fault {
+  const key = String(path.at(-1));
+  const keys = known.split(" ");
+  const near = nearest(key, keys);
+  const advice = near === undefined ? `known here: ${listOf(keys)}` : `did you mean \`${near}\`?`;
+  return faultAtKey(document, path, `unknown key ${quote(key)}; ${advice}`);
+}
+
+const MISSING = "required key is missing";
+
+const TYPE_ADVICE: Readonly<Record<string, string>> = {
+  string: "write a text",
+  boolean: "write `true` or `false`",
+  array: "write a list",
+  object: "write a map",
+  record: "write a map",
+};
+
+function adviceOf(issue: z.core.$ZodIssueInvalidType): string {
+  const own = issue.message.split("; ", 2)[1];
+  if (own !== undefined) return own;
+  const isUnquoted = typeof issue.input === "number" || typeof issue.input === "boolean";
+  if (issue.expected === "string" && isUnquoted) return "put it in quotes to make it a text";
+  return TYPE_ADVICE[issue.expected] ?? `write a ${issue.expected}`;
+}
+
+function wrongType(input: unknown, advice: string): string {
+  if (input === undefined) return MISSING;
+  if (input === null) return `is empty; ${advice}`;
+  if (Array.isArray(input)) return `a list stands here; ${advice}`;
+  if (typeof input === "object") return `a map stands here; ${advice}`;
+  return `${quote(input)} is a ${typeof input === "string" ? "text" : typeof input}; ${advice}`;
+}
+
+function unknownValue(input: unknown, values: readonly unknown[], message: string): string {
+  const known = values.map(String);
+  const advice = message.split("; ", 2)[1] ?? oneOf(known);
+  if (typeof input !== "string") return wrongType(input, advice);
+  const near = nearest(input, known);
+  return `unknown value ${quote(input)}; ${near === undefined ? advice : `did you mean \`${near}\`?`}`;
+}
+
+function oneOf(known: readonly string[]): string {
+  return known.length === 1 ? `write ${listOf(known)}` : `write one of ${listOf(known)}`;
+}
+
+function listOf(words: readonly string[]): string {
+  return words.map((word) => `\`${word}\``).join(", ");
+}
+
+/** A message about a text or a number follows it; one about a map or a list is whole. */
+function wrongValue(issue: Issue): string {
+  const { input } = issue;
+  if (Array.isArray(input) && issue.code === "too_small") return "is empty; write at least one";
+  if (Array.isArray(input) && issue.code === "too_big") {
+    return `is too long; at most ${issue.maximum} entries`;
+  }
+  const isQuoted = typeof input === "number" || (typeof input === "string" && input !== "");
+  return isQuoted ? `${quote(input)} ${issue.message}` : issue.message;
+}
+
+function fromUnion(
+  document: SourceDocument,
+  issue: z.core.$ZodIssueInvalidUnion,
+  path: Path,
+): readonly Fault[] {
+  const { input } = issue;
+  if (issue.discriminator !== undefined) {
+    const typed = typeof input === "object" && input !== null ? Object.entries(input) : [];
+    const written: unknown = typed.find(([key]) => key === issue.discriminator)?.[1];
+    return [
+      faultAt(
+        document,
+        path,
+        unknownValue(written, "options" in issue ? (issue.options ?? []) : [], ""),
+      ),
+    ];
+  }
+  const branches = issue.errors
+    .map((errors) => ({ errors, weight: weightOf(errors) }))
+    .sort((left, right) => left.weight - right.weight);
+  const [closest] = branches;
+  if (closest !== undefined && closest.weight < Number.POSITIVE_INFINITY) {
+    return closest.errors.flatMap((error) => translate(document, error, path));
+  }
+  return [faultAt(document, path, wrongType(input, issue.message.split("; ", 2)[1] ?? ""))];
+}
+
+/** How far a value is from one branch of a union; infinite when it has another type altogether. */
+function weightOf(errors: readonly Issue[]): number {
+  let weight = 0;
+  for (const error of errors) {
+    const isOther = error.code === "invalid_type" || error.code === "invalid_value";
+    if (error.path.length === 0 && isOther && !isChoice(error)) return Number.POSITIVE_INFINITY;
+    weight += error.code === "unrecognized_keys" ? error.keys.length : 1;
+  }
+  return weight;
+}
+
+function isChoice(error: Issue): boolean {
+  return error.code === "invalid_value" && typeof error.input === "string";
+}
