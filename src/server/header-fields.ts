@@ -18,9 +18,6 @@ export function createHeaderFields(rawHeaders: readonly string[]): HeaderFields 
   return new RawHeaderFields(rawHeaders);
 }
 
-/** No header at all. */
-export const NO_HEADERS: HeaderFields = createHeaderFields([]);
-
 // A class, so that the fields of a request cost one small object and no closures.
 class RawHeaderFields implements HeaderFields {
   readonly #raw: readonly string[];
