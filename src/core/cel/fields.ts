@@ -1,6 +1,13 @@
 import type { Expr, Expr_Select } from "@bufbuild/cel-spec/cel/expr/syntax_pb.js";
 import { nearest } from "../nearest.ts";
-import { type Inference, isHeaders, report, type Scope, stringLiteral } from "./inference.ts";
+import {
+  findVariable,
+  type Inference,
+  isHeaders,
+  report,
+  type Scope,
+  stringLiteral,
+} from "./inference.ts";
 import type { Place } from "./places.ts";
 import { BOOL, type ObjectType, STRING, type Type, typeName, UNKNOWN } from "./types.ts";
 
@@ -106,7 +113,7 @@ export function dashedName(
   let current: Expr | undefined = expr;
   while (current?.exprKind.case === "callExpr" && current.exprKind.value.function === "_-_") {
     const [left, right]: readonly Expr[] = current.exprKind.value.args;
-    const part = wordOf(right);
+    const part = firstWord(right, scope);
     if (part === undefined) return undefined;
     parts.unshift(part);
     current = left;
@@ -120,9 +127,27 @@ export function dashedName(
   return isSets && sets?.fields.has(name) === true ? `sets["${name}"]` : undefined;
 }
 
-function wordOf(expr: Expr | undefined): string | undefined {
-  if (expr?.exprKind.case === "identExpr") return expr.exprKind.value.name;
-  if (expr?.exprKind.case !== "constExpr") return undefined;
-  const { constantKind } = expr.exprKind.value;
-  return constantKind.case === "int64Value" ? String(constantKind.value) : undefined;
+/** The word with which the text of an expression starts: a name that nothing declares, or a number. */
+function firstWord(expr: Expr | undefined, scope: Scope | undefined): string | undefined {
+  const exprKind = expr?.exprKind;
+  switch (exprKind?.case) {
+    case "identExpr":
+      return findVariable(scope, exprKind.value.name) === undefined
+        ? exprKind.value.name
+        : undefined;
+    case "selectExpr":
+      return firstWord(exprKind.value.operand, scope);
+    case "callExpr":
+      return firstWord(exprKind.value.target, scope);
+    case "comprehensionExpr":
+      return firstWord(exprKind.value.iterRange, scope);
+    case "constExpr": {
+      const { constantKind } = exprKind.value;
+      return constantKind.case === "int64Value" ? String(constantKind.value) : undefined;
+    }
+    case "listExpr":
+    case "structExpr":
+    case undefined:
+      return undefined;
+  }
 }

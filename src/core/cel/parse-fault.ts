@@ -17,7 +17,7 @@ export function explainSyntax(
   const rest = source.slice(offset).trimStart();
   const at = source.length - rest.length;
   if (rest === "") return { ...placeAt(source, source.length), message: "ends too early" };
-  const word = /^(?:[A-Za-z0-9_]+|[^\sA-Za-z0-9_]{1,2})/.exec(rest)?.[0] ?? rest.slice(0, 1);
+  const word = /^(?:[A-Za-z0-9_]+|[^\sA-Za-z0-9_'"]{1,3}|.)/.exec(rest)?.[0] ?? rest.slice(0, 1);
   return {
     ...placeAt(source, at),
     message: `cannot read on from \`${word}\`${remedy(word, rest)}`,
@@ -60,15 +60,23 @@ const REMEDIES: ReadonlyMap<string, string> = new Map([
   ["|", "||"],
   ["not", "!"],
   ["=", "=="],
-  ["==", "=="],
   ["=~", ".matches(…)"],
   ["~=", ".matches(…)"],
 ]);
 
 function remedy(word: string, rest: string): string {
-  if (word.startsWith("'") || word.startsWith('"')) return "; is the text closed?";
-  if (word === "." || word.startsWith(".")) return "; is every bracket closed?";
-  if (rest.startsWith("===")) return "; did you mean `==`?";
-  const right = REMEDIES.get(word);
-  return right === undefined || right === word ? "" : `; did you mean \`${right}\`?`;
+  const right = word === "===" ? "==" : REMEDIES.get(word);
+  if (right !== undefined) return `; did you mean \`${right}\`?`;
+  if (hasOpenText(rest)) return "; is the text closed?";
+  return word.startsWith(".") ? "; is every bracket closed?" : "";
+}
+
+/** Whether a quoted text starts and does not end on the first line. */
+function hasOpenText(rest: string): boolean {
+  let open = "";
+  for (const character of rest.split("\n")[0] ?? "") {
+    if (open === character) open = "";
+    else if (open === "" && (character === "'" || character === '"')) open = character;
+  }
+  return open !== "";
 }
