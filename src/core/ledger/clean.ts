@@ -35,9 +35,10 @@ export function cleanRow(row: EventRow): EventRow {
   return cleaned ?? row;
 }
 
-/** JSON text has its control characters and surrogate halves as escapes, and few have any. */
+/** JSON text has most control characters and all surrogate halves as escapes, and few have any. */
 function cleanJson(text: string): string {
-  return text.includes("\\") ? canonicalJson(cleanValue(JSON.parse(text))) : text;
+  if (text.includes("\\")) return canonicalJson(cleanValue(JSON.parse(text)));
+  return cleanText(text, Number.MAX_SAFE_INTEGER);
 }
 
 function cleanValue(value: unknown): unknown {

@@ -1,0 +1,299 @@
+import type { DecisionEvent } from "../../core/event.ts";
+import { type EventRow, eventToRow } from "../../core/ledger/row.ts";
+import type { AppendResult, RejectedEvent } from "./append.ts";
+import {
+  createBuffer,
+  type EventBuffer,
+  eventBytes,
+  pushEvent,
+  returnEvents,
+  sizeOf,
+  takeEvents,
+} from "./buffer.ts";
+import type { LedgerCounters, LedgerLog } from "./ledger.ts";
+
+/** How much a queue holds, and when it writes. */
+export interface QueueLimits {
+  readonly maxEvents: number;
+  /** As events take up memory, roughly. */
+  readonly maxBytes: number;
+  /** Events that are written at once, at most. */
+  readonly batchEvents: number;
+  /** How long an event waits for others, at most. */
+  readonly batchMs: number;
+}
+
+export const DEFAULT_QUEUE_LIMITS: QueueLimits = {
+  maxEvents: 65_536,
+  maxBytes: 64 * 1024 * 1024,
+  batchEvents: 512,
+  batchMs: 100,
+};
+
+/** The first wait after a failed write; each further one is twice as long, up to the longest. */
+const FIRST_RETRY_MS = 100;
+const LONGEST_RETRY_MS = 5000;
+
+/** What a queue needs of the database. */
+export interface QueuePorts {
+  /** Writes one batch, a JSON list of rows; rejects when it cannot be written now. */
+  readonly append: (rows: string, retried: boolean) => Promise<AppendResult>;
+  /** Tells the ledger what it lacks; rejects when it cannot be told now. */
+  readonly noteGap: (dropped: number, rejected: number) => Promise<void>;
+  readonly log: LedgerLog;
+}
+
+export interface EventQueue {
+  /** Never throws and never waits. */
+  push(event: DecisionEvent): void;
+  /** Resolves when all that was pushed before is written, dropped or rejected. */
+  flush(): Promise<void>;
+  /** Writes what is there, for `deadlineMs` at most; what is left, and what still comes, is dropped. */
+  close(deadlineMs: number): Promise<void>;
+  counters(): LedgerCounters;
+}
+
+interface QueueState {
+  readonly ports: QueuePorts;
+  readonly limits: QueueLimits;
+  readonly buffer: EventBuffer;
+  inFlight: readonly DecisionEvent[];
+  inFlightBytes: number;
+  timer: NodeJS.Timeout | undefined;
+  closed: boolean;
+  /** Closed before all was written: what was in flight counts as dropped, whatever becomes of it. */
+  abandoned: boolean;
+  /** Failed writes since the last good one. */
+  failures: number;
+  errors: number;
+  pushed: number;
+  written: number;
+  dropped: number;
+  rejected: number;
+  /** Of `dropped` and `rejected`, what the ledger was told. */
+  notedDropped: number;
+  notedRejected: number;
+  /** Of `dropped`, what the log was told. */
+  loggedDropped: number;
+  flushers: readonly Flusher[];
+}
+
+interface Flusher {
+  readonly upTo: number;
+  readonly resolve: () => void;
+}
+
+/** Holds events until they are written: in order, one batch at a time. */
+export function createQueue(ports: QueuePorts, limits: QueueLimits): EventQueue {
+  const state: QueueState = {
+    ports,
+    limits,
+    buffer: createBuffer(),
+    inFlight: [],
+    inFlightBytes: 0,
+    timer: undefined,
+    closed: false,
+    abandoned: false,
+    failures: 0,
+    errors: 0,
+    pushed: 0,
+    written: 0,
+    dropped: 0,
+    rejected: 0,
+    notedDropped: 0,
+    notedRejected: 0,
+    loggedDropped: 0,
+    flushers: [],
+  };
+  return {
+    push: (event) => push(state, event),
+    flush: () => flush(state),
+    close: (deadlineMs) => close(state, deadlineMs),
+    counters: () => countersOf(state),
+  };
+}
+
+function push(state: QueueState, event: DecisionEvent): void {
+  state.pushed++;
+  if (state.closed) {
+    state.dropped++;
+    return;
+  }
+  pushEvent(state.buffer, event);
+  dropOldest(state);
+  if (sizeOf(state.buffer) === state.limits.batchEvents) schedule(state, 0);
+  else if (state.timer === undefined) schedule(state, state.limits.batchMs);
+}
+
+/** Keeps the queue within its bounds. What is being written is not dropped. */
+function dropOldest(state: QueueState): void {
+  const { buffer, limits } = state;
+  while (
+    sizeOf(buffer) > 0 &&
+    (sizeOf(buffer) + state.inFlight.length > limits.maxEvents ||
+      buffer.bytes + state.inFlightBytes > limits.maxBytes)
+  ) {
+    takeEvents(buffer, 1);
+    state.dropped++;
+  }
+}
+
+/** Writes after a while, unless a write or the wait after a failed one is already on its way. */
+function schedule(state: QueueState, delayMs: number): void {
+  if (state.inFlight.length > 0 || state.failures > 0) return;
+  clearTimeout(state.timer);
+  state.timer = setTimeout(() => send(state), delayMs);
+}
+
+function send(state: QueueState): void {
+  clearTimeout(state.timer);
+  state.timer = undefined;
+  if (state.inFlight.length > 0) return;
+  const batch = takeEvents(state.buffer, state.limits.batchEvents);
+  if (batch.length === 0) {
+    resolveFlushers(state);
+    return;
+  }
+  state.inFlight = batch;
+  state.inFlightBytes = batch.reduce((sum, event) => sum + eventBytes(event), 0);
+  const { json, rejected } = batchToJson(batch);
+  state.ports.append(json, state.failures > 0).then(
+    (result) => state.abandoned || onWritten(state, result, rejected),
+    (error: unknown) => state.abandoned || onFailed(state, error),
+  );
+}
+
+/** One event that is not JSON, which would be a fault of ours, must not lose the others. */
+function batchToJson(batch: readonly DecisionEvent[]): {
+  readonly json: string;
+  readonly rejected: readonly RejectedEvent[];
+} {
+  try {
+    return { json: JSON.stringify(batch.map(eventToRow)), rejected: [] };
+  } catch {
+    const rows: string[] = [];
+    const rejected: RejectedEvent[] = [];
+    for (const event of batch) {
+      try {
+        const row: EventRow = eventToRow(event);
+        rows.push(JSON.stringify(row));
+      } catch (error) {
+        rejected.push({ id: event.id, message: String(error) });
+      }
+    }
+    return { json: `[${rows.join(",")}]`, rejected };
+  }
+}
+
+function onWritten(
+  state: QueueState,
+  result: AppendResult,
+  unsendable: readonly RejectedEvent[],
+): void {
+  const rejected = [...unsendable, ...result.rejected];
+  state.written += result.written;
+  state.rejected += rejected.length;
+  state.inFlight = [];
+  state.inFlightBytes = 0;
+  for (const { id, message } of rejected.slice(0, 3)) {
+    state.ports.log("error", { event: id, cause: message }, "the ledger rejects an event");
+  }
+  if (state.failures > 0) {
+    state.failures = 0;
+    state.ports.log("info", { queued: queuedOf(state) }, "the ledger can be written again");
+  }
+  resolveFlushers(state);
+  noteGap(state);
+  if (state.flushers.length > 0 || sizeOf(state.buffer) >= state.limits.batchEvents) send(state);
+  else if (sizeOf(state.buffer) > 0) schedule(state, state.limits.batchMs);
+}
+
+function onFailed(state: QueueState, error: unknown): void {
+  returnEvents(state.buffer, state.inFlight);
+  state.inFlight = [];
+  state.inFlightBytes = 0;
+  dropOldest(state);
+  state.errors++;
+  state.failures++;
+  if (state.failures === 1) {
+    const { maxEvents, maxBytes } = state.limits;
+    const cause = error instanceof Error ? error.message : String(error);
+    state.ports.log(
+      "error",
+      { cause, max_events: maxEvents, max_bytes: maxBytes },
+      "the ledger cannot be written; events wait in memory, the oldest go first when it is full",
+    );
+  }
+  resolveFlushers(state);
+  const delay = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (state.failures - 1));
+  clearTimeout(state.timer);
+  state.timer = setTimeout(() => send(state), delay);
+}
+
+/** A gap is logged once it has ended, and written into the ledger itself. */
+function noteGap(state: QueueState): void {
+  const dropped = state.dropped - state.notedDropped;
+  const rejected = state.rejected - state.notedRejected;
+  if (state.dropped > state.loggedDropped && sizeOf(state.buffer) < state.limits.maxEvents / 2) {
+    const lost = state.dropped - state.loggedDropped;
+    state.loggedDropped = state.dropped;
+    state.ports.log("error", { dropped: lost }, "the ledger has a gap: its queue was full");
+  }
+  if (dropped + rejected === 0) return;
+  state.notedDropped += dropped;
+  state.notedRejected += rejected;
+  state.ports.noteGap(dropped, rejected).catch(() => {
+    state.notedDropped -= dropped;
+    state.notedRejected -= rejected;
+  });
+}
+
+function flush(state: QueueState): Promise<void> {
+  return new Promise((resolve) => {
+    state.flushers = [...state.flushers, { upTo: state.pushed, resolve }];
+    // During an outage the next try comes in its own time.
+    if (state.failures === 0) send(state);
+  });
+}
+
+function resolveFlushers(state: QueueState): void {
+  if (state.flushers.length === 0) return;
+  const settled = state.written + state.dropped + state.rejected;
+  for (const { upTo, resolve } of state.flushers) if (upTo <= settled) resolve();
+  state.flushers = state.flushers.filter(({ upTo }) => upTo > settled);
+}
+
+async function close(state: QueueState, deadlineMs: number): Promise<void> {
+  state.closed = true;
+  if (state.failures > 0) send(state);
+  let timer: NodeJS.Timeout | undefined;
+  const deadline = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, deadlineMs);
+  });
+  await Promise.race([flush(state), deadline]);
+  clearTimeout(timer);
+  clearTimeout(state.timer);
+  const left = queuedOf(state);
+  if (left === 0) return;
+  takeEvents(state.buffer, left);
+  state.inFlight = [];
+  state.inFlightBytes = 0;
+  state.abandoned = true;
+  state.dropped += left;
+  state.ports.log("error", { dropped: left }, "the ledger is closed with events unwritten");
+}
+
+function queuedOf(state: QueueState): number {
+  return sizeOf(state.buffer) + state.inFlight.length;
+}
+
+function countersOf(state: QueueState): LedgerCounters {
+  return {
+    queued: queuedOf(state),
+    queuedBytes: state.buffer.bytes + state.inFlightBytes,
+    written: state.written,
+    dropped: state.dropped,
+    rejected: state.rejected,
+    errors: state.errors,
+  };
+}
