@@ -62,7 +62,7 @@ export interface Bot {
   readonly match: UserAgentMatch;
   /** Empty for `verify: none`: such a claim is `unverifiable`. */
   readonly verifiers: readonly BotVerifier[];
-  /** The product token of its robots.txt group. */
+  /** The product token of its robots.txt group; empty when no group can name it. */
   readonly robotsToken: string;
   /** True for the one bot that stands for "no known crawler": nothing is claimed by it. */
   readonly isDefault: boolean;

@@ -15,7 +15,7 @@ export interface CatalogEntry {
    * `no_user_agent` sends a browser's User-Agent and is told by a signature or address alone.
    */
   readonly kind: "crawler" | "robots_only" | "no_user_agent";
-  /** The operator's page about it, or the best there is. */
+  /** The page that describes it; empty where none is known. */
   readonly docs: string;
   readonly confidence: Confidence;
   /** The day its facts were last checked, `YYYY-MM-DD`. */
@@ -114,7 +114,9 @@ function resolveClass(catalog: Catalog, name: string): ResolvedUse {
   };
 }
 
-/** The entry with what this release can use of its verification. */
-function usable(entry: CatalogEntry): UsedBot {
-  return { bot: entry.bot, unsupported: [] };
+/** The entry's bot with the verifiers that this release runs. */
+function usable({ bot }: CatalogEntry): UsedBot {
+  const verifiers = bot.verifiers.filter(({ kind }) => kind !== "web_bot_auth");
+  if (verifiers.length === bot.verifiers.length) return { bot, unsupported: [] };
+  return { bot: { ...bot, verifiers }, unsupported: ["signatures (`web_bot_auth`)"] };
 }
