@@ -15,7 +15,7 @@ if (keepsAllHeaders()) {
   const built = new URL("../dist/cli/main.js", import.meta.url);
   const source = new URL("../src/cli/main.ts", import.meta.url);
   const { main } = await import(existsSync(built) ? built.href : source.href);
-  await main();
+  process.exitCode = await main(process.argv.slice(2));
 } else {
   console.error(
     `crawlwall: Node.js ${process.versions.node} drops header fields of large requests; it needs 24.18.1 or later in line 24, 26.5.1 or later in line 26, or a newer line`,

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import type { FastifyInstance } from "fastify";
 import pino, { type Logger } from "pino";
 import { formatFault } from "./core/policy/fault.ts";
 import { createSiteLookup, type SiteLookup } from "./core/policy/hosts.ts";
@@ -8,12 +9,14 @@ import { type DecisionLog, openDecisionLog } from "./io/decision-log.ts";
 import { createEventIds } from "./io/event-id.ts";
 import { createAddressHash, openSecret } from "./io/keys.ts";
 import { createMemoryLimits } from "./io/limits/memory.ts";
+import { createMetrics, type Metrics, type PolicyInfo } from "./io/metrics.ts";
 import { EMBEDDED_POLICY, policiesPath, watchPolicyFiles } from "./io/policy-files.ts";
 import { openVerifier, type Verifier } from "./io/verify/verifier.ts";
 import { loadPolicies } from "./load.ts";
+import { createAdmin } from "./server/admin/app.ts";
 import { createApp } from "./server/app.ts";
 import { createForwardAuth } from "./server/authz.ts";
-import { type Listening, listen } from "./server/listen.ts";
+import { type ListenAddress, type Listening, listen } from "./server/listen.ts";
 import type { Settings } from "./settings.ts";
 
 /** A running sidecar. */
@@ -47,9 +50,10 @@ export async function startService(settings: Settings): Promise<Service> {
   const policies = firstPolicies(path, log);
   const sharedKey = readSharedKey(settings.sharedKeyFile);
   const verifier = openVerifierFor(settings, log);
+  const metrics = createMetrics();
   const decisions = openDecisions(settings, log);
   const sites = createSites(policies, verifier);
-  const gate = openGate(verifier, decisions);
+  const gate = openGate(verifier, decisions, metrics);
   const app = createApp({
     forwardAuth: createForwardAuth({
       gate,
@@ -58,23 +62,30 @@ export async function startService(settings: Settings): Promise<Service> {
       trustRequestId: settings.trustRequestId,
       nowMs: Date.now,
       monotonicMs: () => performance.now(),
-      onMisconfigured: createMisconfigurationLog(log),
+      onMisconfigured: createMisconfigurationLog(log, metrics),
     }),
     health: { isReady: () => sites.isReady() },
     sharedKey,
     log,
   });
-  const listening = await open(app, settings);
-  log.info({ listen: listening.address, policies: path }, "crawlwall answers");
-  return serviceOf({ path, log, sites, decisions, verifier, listening });
+  const admin = createAdmin({ log, hosts: settings.adminHosts, metrics });
+  metrics.reloaded(true, policies.map(infoOf));
+  const listening = await open("--listen", app, settings.listen);
+  const operators = settings.admin && (await open("--admin", admin, settings.admin));
+  log.info(
+    { listen: listening.address, admin: operators?.address, policies: path },
+    "crawlwall answers",
+  );
+  return serviceOf({ path, log, sites, decisions, metrics, verifier, listening, operators });
 }
 
 /** Faults of the set-up come once a request: the log tells each kind once a minute. */
 const REPEAT_MS = 60_000;
 
-function createMisconfigurationLog(log: Logger): (cause: string) => void {
+function createMisconfigurationLog(log: Logger, metrics: Metrics): (cause: string) => void {
   const told = new Map<string, number>();
   return (cause) => {
+    metrics.reject(cause);
     const now = performance.now();
     if (now - (told.get(cause) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return;
     told.set(cause, now);
@@ -132,12 +143,22 @@ function openDecisions(settings: Settings, log: Logger): DecisionLog {
   }
 }
 
-function openGate(verifier: Verifier, decisions: DecisionLog): Gate {
+function openGate(verifier: Verifier, decisions: DecisionLog, metrics: Metrics): Gate {
   const limits = createMemoryLimits();
+  metrics.gauge("crawlwall_limiter_buckets", "Buckets in memory", () => limits.size);
+  metrics.gauge(
+    "crawlwall_limiter_overflowed",
+    "Charges that shared an overflow bucket",
+    () => limits.overflowed,
+  );
+  metrics.gauge("crawlwall_decision_log_dropped", "Lines that were lost", decisions.dropped);
   return createGate({
     verifier,
     spend: limits.spend,
-    record: decisions.record,
+    record: (event) => {
+      decisions.record(event);
+      metrics.record(event);
+    },
     newEventId: createEventIds(),
     nowMs: Date.now,
     monotonicMs: () => performance.now(),
@@ -168,12 +189,12 @@ function createSites(first: readonly Policy[], verifier: Verifier): Sites {
   };
 }
 
-async function open(app: Parameters<typeof listen>[0], settings: Settings): Promise<Listening> {
+async function open(flag: string, app: FastifyInstance, where: ListenAddress): Promise<Listening> {
   try {
-    return await listen(app, settings.listen);
+    return await listen(app, where);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new StartError([`--listen: ${reason}`], { cause: error });
+    throw new StartError([`${flag}: ${reason}`], { cause: error });
   }
 }
 
@@ -182,19 +203,27 @@ interface Parts {
   readonly log: Logger;
   readonly sites: Sites;
   readonly decisions: DecisionLog;
+  readonly metrics: Metrics;
   readonly verifier: Verifier;
   readonly listening: Listening;
+  readonly operators: Listening | undefined;
+}
+
+function infoOf(policy: Policy): PolicyInfo {
+  return { site: policy.site.id, hash: policy.hash };
 }
 
 function serviceOf(parts: Parts): Service {
-  const { path, log, sites, decisions, verifier, listening } = parts;
+  const { path, log, sites, decisions, metrics, verifier, listening, operators } = parts;
   const reload = (): void => {
     const loaded = loadPolicies(path);
     if (loaded.kind === "faulty") {
+      metrics.reloaded(false, []);
       log.error({ faults: loaded.faults }, "policies not reloaded: the last good set stays");
       return;
     }
     sites.replace(loaded.policies);
+    metrics.reloaded(true, loaded.policies.map(infoOf));
     log.info({ policies: loaded.policies.map((policy) => policy.site.id) }, "policies reloaded");
   };
   const watcher = watchPolicyFiles(path, reload, (error) =>
@@ -208,7 +237,8 @@ function serviceOf(parts: Parts): Service {
     close: async () => {
       watcher.close();
       await listening.drain();
-      await verifier.close();
+      await operators?.drain();
+      verifier.close();
       await decisions.close();
     },
   };

@@ -1,5 +1,5 @@
 import { parseCatalog } from "./core/bot/catalog.ts";
-import { compilePolicies } from "./core/policy/compile-set.ts";
+import { compilePolicies } from "./core/policy/compile.ts";
 import { formatFault, type Warning } from "./core/policy/fault.ts";
 import type { Policy } from "./core/policy/policy.ts";
 import { readPolicyTexts } from "./io/policy-files.ts";

@@ -10,6 +10,10 @@ export interface Settings {
   /** Undefined for the embedded default policy. */
   readonly policies: string | undefined;
   readonly listen: ListenAddress;
+  /** Where operators and scrapers ask; undefined when off. */
+  readonly admin: ListenAddress | undefined;
+  /** Names, besides loopback's, that the admin listener answers to. */
+  readonly adminHosts: readonly string[];
   /** Undefined when a client's address is the one address that the proxy sends. */
   readonly trustedProxies: AddressSet | undefined;
   readonly sharedKeyFile: string | undefined;
@@ -29,6 +33,8 @@ export interface Settings {
 export interface SettingsTexts {
   readonly policies?: string | undefined;
   readonly listen: string;
+  readonly admin: string;
+  readonly adminHosts?: string | undefined;
   readonly trustedProxies?: string | undefined;
   readonly sharedKeyFile?: string | undefined;
   readonly trustRequestId?: boolean | undefined;
@@ -57,7 +63,9 @@ export function readSettings(texts: SettingsTexts): Settings {
   const faults: string[] = [];
   const settings: Settings = {
     policies: texts.policies,
-    listen: readListen(texts.listen, faults),
+    listen: readListen("--listen", texts.listen, faults),
+    admin: texts.admin === "off" ? undefined : readListen("--admin", texts.admin, faults),
+    adminHosts: splitList(texts.adminHosts) ?? [],
     trustedProxies: readTrustedProxies(texts.trustedProxies, faults),
     sharedKeyFile: texts.sharedKeyFile,
     trustRequestId: texts.trustRequestId === true,
@@ -89,13 +97,13 @@ function readChoice<T extends string>(
 }
 
 /** `host:port`, `[ipv6]:port` or `unix:/path`. */
-function readListen(text: string, faults: string[]): ListenAddress {
+function readListen(flag: string, text: string, faults: string[]): ListenAddress {
   if (text.startsWith("unix:/")) return { kind: "unix", path: text.slice("unix:".length) };
   const parts = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text);
   const host = parts?.[1] ?? parts?.[2] ?? "";
   const port = Number(parts?.[3]);
   if (parts === null || port > 65_535) {
-    faults.push(`--listen: \`${text}\` is no address; write \`127.0.0.1:9301\` or \`unix:/path\``);
+    faults.push(`${flag}: \`${text}\` is no address; write \`127.0.0.1:9301\` or \`unix:/path\``);
   }
   return { kind: "tcp", host, port };
 }

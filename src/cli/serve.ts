@@ -18,6 +18,8 @@ export function registerServe(program: Command): void {
     .description("answer a proxy's questions until told to stop")
     .addOption(flag("--policies <path>", "a policy file, or a folder of them (default: policies)"))
     .addOption(flag("--listen <address>", "host:port or unix:/path for proxies", "127.0.0.1:9301"))
+    .addOption(flag("--admin <address>", "host:port for /metrics, or off", "127.0.0.1:9302"))
+    .addOption(flag("--admin-hosts <names>", "names it answers to, besides loopback's"))
     .addOption(flag("--trusted-proxies <cidrs>", "proxies in front of the proxy, comma-separated"))
     .addOption(flag("--shared-key-file <file>", "the proxy must send this as X-CrawlWall-Key"))
     .addOption(
