@@ -68,17 +68,9 @@ function withJson(body: string, read: (json: unknown) => AddressDocument): Addre
   return read(json);
 }
 
-const MAX_LINE = 256;
-
 function readLines(body: string, take: (line: string) => string): AddressDocument {
-  const entries: string[] = [];
-  let ignored = 0;
-  for (const line of body.split(/\r\n|\n|\r/)) {
-    const entry = line.length > MAX_LINE ? "" : clean(take(line));
-    if (line.length > MAX_LINE) ignored += 1;
-    if (entry !== "") entries.push(entry);
-  }
-  return { kind: "document", entries, ignored };
+  const taken = body.split(/\r\n|\n|\r/).map((line) => clean(take(line)));
+  return { kind: "document", entries: taken.filter((entry) => entry !== ""), ignored: 0 };
 }
 
 function withoutComment(line: string): string {
@@ -98,7 +90,9 @@ function readPrefixes(json: unknown, pointer: string | undefined): AddressDocume
   }
   const more = json.ipv6_prefixes;
   const members: readonly unknown[] = [...json.prefixes, ...(Array.isArray(more) ? more : [])];
-  const services = new Set(members.map((member) => (isRecord(member) ? member.service : "")));
+  const services = new Set(
+    members.filter(isRecord).flatMap(({ service }) => (service === undefined ? [] : [service])),
+  );
   if (services.size > 1) {
     return unreadable(
       "lists several services; choose with `pointer`, such as `/prefixes/[service=NAME]`",
