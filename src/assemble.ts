@@ -54,6 +54,8 @@ export async function startService(settings: Settings): Promise<Service> {
   const decisions = openDecisions(settings, log);
   const sites = createSites(policies, verifier);
   const gate = openGate(verifier, decisions, metrics);
+  // Fastify's own notes are of no interest; its warnings and errors are.
+  const httpLog = log.child({}, { level: "warn" });
   const app = createApp({
     forwardAuth: createForwardAuth({
       gate,
@@ -66,9 +68,9 @@ export async function startService(settings: Settings): Promise<Service> {
     }),
     health: { isReady: () => sites.isReady() },
     sharedKey,
-    log,
+    log: httpLog,
   });
-  const admin = createAdmin({ log, hosts: settings.adminHosts, metrics });
+  const admin = createAdmin({ log: httpLog, hosts: settings.adminHosts, metrics });
   metrics.reloaded(true, policies.map(infoOf));
   const listening = await open("--listen", app, settings.listen);
   const operators = settings.admin && (await open("--admin", admin, settings.admin));

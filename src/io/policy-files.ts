@@ -102,6 +102,9 @@ function reasonOf(error: unknown): string {
 /** Editors and deployments touch several files in a row: one reload for all of it. */
 const SETTLE_MS = 200;
 
+/** Logs and data may lie in the same folder. `..data` is the link that Kubernetes swaps for a new set. */
+const CHANGES = /\.ya?ml$|^\.\.data$/;
+
 /** Calls `onChange` some time after files at the path have changed, until it is closed. */
 export function watchPolicyFiles(
   path: string,
@@ -117,7 +120,9 @@ export function watchPolicyFiles(
     timer.unref();
   };
   const watchers: FSWatcher[] = watched.map((each) =>
-    watch(each, { persistent: false }, settle).on("error", onError),
+    watch(each, { persistent: false }, (_, name) => {
+      if (name === null || CHANGES.test(name)) settle();
+    }).on("error", onError),
   );
   return {
     close: () => {

@@ -1,4 +1,4 @@
-import Fastify, { type FastifyBaseLogger, type FastifyInstance } from "fastify";
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
 import { problem } from "../reply.ts";
 
 /** What the listener for operators is made of. */
@@ -16,7 +16,10 @@ const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"];
  * operator's browser cannot reach it through a name that was rebound to loopback.
  */
 export function createAdmin(options: AdminOptions): FastifyInstance {
-  const app = Fastify({ loggerInstance: options.log, disableRequestLogging: true });
+  const app = Fastify({
+    loggerInstance: options.log,
+    logController: new LogController({ disableRequestLogging: true }),
+  });
   const names = new Set([...LOOPBACK_NAMES, ...options.hosts.map((host) => host.toLowerCase())]);
   app.addHook("onRequest", (request, reply, done) => {
     if (names.has(nameIn(request.raw.headers.host ?? ""))) return done();
