@@ -53,6 +53,8 @@ function isSameRequest(a: Forwarded, b: Forwarded): boolean {
     a.uri === b.uri &&
     a.method === b.method &&
     a.host === b.host &&
+    a.scheme === b.scheme &&
+    a.isEarlyData === b.isEarlyData &&
     a.forwardedFor === b.forwardedFor &&
     a.userAgent === b.userAgent
   );
