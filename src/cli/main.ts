@@ -2,6 +2,7 @@ import { Command, CommanderError } from "commander";
 import { EXIT, note } from "./exit.ts";
 import { registerHealthcheck } from "./healthcheck.ts";
 import { registerServe } from "./serve.ts";
+import { registerVerifiersStatus } from "./verifiers-status.ts";
 import { registerVersion } from "./version.ts";
 
 /** The whole command line. Each command lives in a file of its own and registers itself. */
@@ -12,6 +13,7 @@ export function createProgram(): Command {
     .exitOverride();
   registerHealthcheck(program);
   registerServe(program);
+  registerVerifiersStatus(program);
   registerVersion(program);
   return program;
 }

@@ -46,6 +46,8 @@ export interface ListSourceOptions {
   readonly refreshMs: number;
   readonly store: ListStore;
   readonly allowInsecure: boolean;
+  /** When a source is read: whenever its list is due, or only where the disk holds no list of it. */
+  readonly reading: "when_due" | "when_missing";
   readonly log: VerifyLog;
 }
 
@@ -113,17 +115,15 @@ async function begin(state: State): Promise<void> {
       state.held = { ...stored, list };
     }
   }
-  if (state.held !== undefined && Date.now() < state.held.fetchedAtMs + state.refreshMs) {
-    schedule(state);
-    return;
-  }
-  await attempt(state);
+  if (state.held === undefined) return await attempt(state);
+  if (Date.now() < state.held.fetchedAtMs + state.refreshMs) schedule(state);
+  else if (state.options.reading === "when_due") await attempt(state);
 }
 
 /** Plans the next attempt: at 80 to 90 % of the refresh interval, or sooner after a failure. */
 function schedule(state: State): void {
   clearTimeout(state.timer);
-  if (state.stopped.signal.aborted) return;
+  if (state.stopped.signal.aborted || state.options.reading === "when_missing") return;
   const due =
     state.inARow > 0 || state.held === undefined
       ? retryDelay(state)

@@ -40,6 +40,8 @@ export interface VerifierOptions {
   readonly timeoutMs: number;
   /** Lets lists come over http and from addresses that are not public. */
   readonly allowInsecureSources: boolean;
+  /** Read the sources that have no list on disk and no other: a look, not a service. */
+  readonly onlyMissing?: boolean;
   readonly log?: VerifyLog | undefined;
 }
 
@@ -112,8 +114,14 @@ function findSource(state: State, origin: ListOrigin, refreshMs: number): ListSo
   const known = state.sources.get(origin.key);
   if (known !== undefined) return known;
   const { store, options } = state;
-  const { allowInsecureSources: allowInsecure, log = SILENT } = options;
-  const source = openListSource({ origin, refreshMs, store, allowInsecure, log });
+  const source = openListSource({
+    origin,
+    refreshMs,
+    store,
+    allowInsecure: options.allowInsecureSources,
+    reading: options.onlyMissing === true ? "when_missing" : "when_due",
+    log: options.log ?? SILENT,
+  });
   state.sources.set(origin.key, source);
   return source;
 }
