@@ -16,9 +16,13 @@ export interface CrawlRequest {
   readonly scheme: "http" | "https";
   /** Lower-case, without port and trailing dot. */
   readonly host: string;
+  /** The host as signatures cover it: lower-case, with the port where it is not the scheme's own. */
+  readonly authority: string;
   readonly target: Target;
   readonly address: ClientAddress;
   /** Empty when the client sent none. */
   readonly userAgent: string;
   readonly headers: HeaderFields;
+  /** Ids of the bots whose lists hold the address: there only where a rule reads `bot.by_ip`. */
+  readonly byIp?: readonly string[];
 }

@@ -32,7 +32,8 @@ export function readVisitor(
   const { target } = parsed;
   const { address } = found;
   const userAgent = decodeFieldValue(forwarded.userAgent);
-  const request = { method, scheme, host, target, address, userAgent, headers };
+  const authority = authorityOf(forwarded.host, scheme);
+  const request = { method, scheme, host, authority, target, address, userAgent, headers };
   return { kind: "judged", request };
 }
 
@@ -58,6 +59,15 @@ export function subjectOf(
     ip: found.kind === "address" ? found.address.ip : "",
     userAgent: decodeFieldValue(forwarded.userAgent),
   };
+}
+
+const DEFAULT_PORT = { http: ":80", https: ":443" } as const;
+
+/** RFC 9421, 2.2.3: lower-case, without the port that the scheme implies. */
+function authorityOf(host: string, scheme: "http" | "https"): string {
+  const lower = host.toLowerCase();
+  const port = DEFAULT_PORT[scheme];
+  return lower.endsWith(port) ? lower.slice(0, -port.length) : lower;
 }
 
 /** A host as sites are found by it: lower-case, without port and trailing dot (contract 4). */

@@ -33,6 +33,7 @@ export function requestFor(asked: Asked = {}): CrawlRequest {
     method: asked.method ?? "GET",
     scheme: "https",
     host: asked.host ?? "docs.example.com",
+    authority: asked.host ?? "docs.example.com",
     target: parsed.target,
     address: found.address,
     userAgent: asked.userAgent ?? "",

@@ -50,6 +50,7 @@ function request(fields: Partial<CrawlRequest> = {}, headers: [string, string][]
     method: "GET",
     scheme: "https",
     host: "www.example.com",
+    authority: "www.example.com",
     target: { rawPath: "/raw%20path", query: "a=1", readings: ["/canonical"] },
     address: { ip: "203.0.113.7", limitKey: "203.0.113.7", isPublic: true },
     userAgent: "Agent/1.0",

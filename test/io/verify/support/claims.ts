@@ -84,6 +84,7 @@ export function requestFrom(
     method: "GET",
     scheme: "https",
     host: "www.example.com",
+    authority: "www.example.com",
     target: { rawPath: "/", query: "", readings: ["/"] },
     userAgent: "ExampleBot/1.0",
     headers: { get: () => undefined, all: () => new Map() },
