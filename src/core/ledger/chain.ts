@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { type EventRow, rowToCanonicalJson } from "./row.ts";
 
 /** How hashes are made; a later way gets a later number, and old rows keep theirs. */
@@ -32,7 +32,7 @@ export interface ChainLink {
  */
 export function rowHash(writerId: string, seq: number, prevHash: string, row: EventRow): string {
   const text = `crawlwall-ledger/${HASH_VERSION}\n${writerId}\n${seq}\n${prevHash}\n${rowToCanonicalJson(row)}`;
-  return createHash("sha256").update(text).digest("hex");
+  return hash("sha256", text, "hex");
 }
 
 /** The link that puts a row at the end of a writer's chain. */

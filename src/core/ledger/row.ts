@@ -44,8 +44,26 @@ export const EVENT_COLUMNS: readonly (readonly [keyof DecisionEvent, ColumnKind]
   ["duration_us", "integer"],
 ];
 
-/** One event as a ledger keeps it: its columns, in order. */
+/** The columns that tie a stored event to the one before it in its writer's chain. */
+export const LINK_COLUMNS: readonly (readonly [string, ColumnKind])[] = [
+  ["writer_id", "text"],
+  ["seq", "integer"],
+  ["prev_hash", "text"],
+  ["hash", "text"],
+  ["hash_version", "integer"],
+];
+
+/** All columns of a stored event. */
+export const STORED_COLUMNS: readonly (readonly [string, ColumnKind])[] = [
+  ...EVENT_COLUMNS,
+  ...LINK_COLUMNS,
+];
+
+/** One event as a ledger keeps it: its columns, in order; JSON columns as text. */
 export type EventRow = readonly (string | number | boolean | null)[];
+
+/** An event with its place in a chain: the columns of `EVENT_COLUMNS`, then of `LINK_COLUMNS`. */
+export type StoredRow = EventRow;
 
 /** Where a column stands in a row. */
 export function columnIndex(name: keyof DecisionEvent): number {
@@ -117,4 +135,29 @@ export function rowToCanonicalJson(row: EventRow): string {
     text += isJson && value !== null ? value : JSON.stringify(value);
   }
   return `${text}}`;
+}
+
+/** A stored event as one line of JSON, its members in the order of the columns. */
+export function storedRowToJson(row: StoredRow): string {
+  const members = STORED_COLUMNS.map(([name, kind], index) => {
+    const value = row[index] ?? null;
+    return `${JSON.stringify(name)}:${kind === "json" && value !== null ? value : JSON.stringify(value)}`;
+  });
+  return `{${members.join(",")}}`;
+}
+
+/** The names of the columns as the first line of CSV (RFC 4180). */
+export const CSV_HEADER: string = STORED_COLUMNS.map(([name]) => name).join(",");
+
+/** A stored event as one line of CSV: null is empty, arrays are JSON. */
+export function storedRowToCsv(row: StoredRow): string {
+  return STORED_COLUMNS.map((_, index) => csvCell(row[index] ?? null)).join(",");
+}
+
+function csvCell(value: string | number | boolean | null): string {
+  if (value === null) return "";
+  if (typeof value !== "string") return String(value);
+  // A spreadsheet would run what a client sent as a formula.
+  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

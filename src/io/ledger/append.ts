@@ -6,7 +6,7 @@ import {
   writerIdOf,
 } from "../../core/ledger/chain.ts";
 import { cleanRow } from "../../core/ledger/clean.ts";
-import { columnIndex, EVENT_COLUMNS, type EventRow } from "../../core/ledger/row.ts";
+import { columnIndex, type EventRow, STORED_COLUMNS } from "../../core/ledger/row.ts";
 import { type Database, DataError, numberOf, type TableInsert, textOf } from "./database.ts";
 
 /** An event that could not be stored, and why. */
@@ -22,14 +22,7 @@ export interface AppendResult {
 
 const EVENTS: TableInsert = {
   table: "events",
-  columns: [
-    ...EVENT_COLUMNS,
-    ["writer_id", "text"],
-    ["seq", "integer"],
-    ["prev_hash", "text"],
-    ["hash", "text"],
-    ["hash_version", "integer"],
-  ],
+  columns: STORED_COLUMNS,
   conflict: "",
 };
 

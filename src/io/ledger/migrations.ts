@@ -86,6 +86,56 @@ const MIGRATIONS: readonly Migration[] = [
         rejected bigint not null
       );`,
   },
+  {
+    brings: "counts by the hour, which reports are added up from and which outlive the events",
+    sql: `
+      create table hourly_decisions (
+        hour text not null,
+        site_id text not null,
+        bot_id text not null,
+        bot_class text not null,
+        verification text not null,
+        action text not null,
+        rule_id text not null,
+        reason text not null,
+        status bigint not null,
+        enforced boolean not null,
+        would_block boolean not null,
+        price_amount text not null,
+        price_currency text not null,
+        requests bigint not null,
+        primary key (hour, site_id, bot_id, bot_class, verification, action, rule_id, reason,
+          status, enforced, would_block, price_amount, price_currency)
+      );
+      create table hourly_paths (
+        hour text not null,
+        site_id text not null,
+        path text not null,
+        requests bigint not null,
+        blocked bigint not null,
+        would_block bigint not null,
+        primary key (hour, site_id, path)
+      );
+      create table hourly_rules (
+        hour text not null,
+        site_id text not null,
+        kind text not null,
+        rule_id text not null,
+        action text not null,
+        status bigint not null,
+        requests bigint not null,
+        primary key (hour, site_id, kind, rule_id, action, status)
+      );
+      insert into hourly_decisions
+        select substr(ts, 1, 13), coalesce(site_id, ''), bot_id, bot_class, verification, action,
+          rule_id, coalesce(reason, ''), status, enforced, would_block,
+          coalesce(price_amount, ''), coalesce(price_currency, ''), count(*)
+        from events group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13;
+      insert into hourly_paths
+        select substr(ts, 1, 13), coalesce(site_id, ''), path, count(*),
+          sum(case when status >= 400 then 1 else 0 end), sum(case when would_block then 1 else 0 end)
+        from events group by 1, 2, 3;`,
+  },
 ];
 
 /** The schema that this version writes. */

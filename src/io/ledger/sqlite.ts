@@ -62,7 +62,7 @@ function connect(path: string, mode: SqliteMode): DatabaseSync {
     connection.exec("pragma cache_size = -16000; pragma temp_store = memory");
     if (mode !== "read") {
       connection.exec(
-        "pragma journal_mode = wal; pragma synchronous = normal; pragma journal_size_limit = 67108864",
+        "pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = 4000; pragma journal_size_limit = 67108864",
       );
     }
     return connection;

@@ -1,9 +1,13 @@
-import type { EventRow } from "../../core/ledger/row.ts";
+import type { LedgerReport } from "../../core/ledger/report.ts";
+import type { EventRow, StoredRow } from "../../core/ledger/row.ts";
 import { type AppendResult, appendEvents } from "./append.ts";
 import type { Database, TableInsert } from "./database.ts";
+import { type EventsPage, type EventsRequest, readEvent, readEvents } from "./events.ts";
+import { createHourlyCounts } from "./hourly.ts";
 import type { KeptPolicy } from "./ledger.ts";
 import type { LedgerLocation } from "./location.ts";
 import { checkSchema, migrate } from "./migrations.ts";
+import { type ReportRequest, readReport } from "./report.ts";
 import { openSqlite } from "./sqlite.ts";
 
 /** How a store is opened: `read` changes nothing, `change` makes nothing, `create` does both. */
@@ -23,6 +27,10 @@ export interface StoreRequests {
   append: { readonly rows: string; readonly retried: boolean };
   noteGap: { readonly dropped: number; readonly rejected: number };
   keepPolicies: readonly KeptPolicy[];
+  events: EventsRequest;
+  /** By id. */
+  event: string;
+  report: ReportRequest;
   close: undefined;
 }
 
@@ -32,6 +40,9 @@ export interface StoreReplies {
   append: AppendResult;
   noteGap: undefined;
   keepPolicies: undefined;
+  events: EventsPage;
+  event: StoredRow | undefined;
+  report: LedgerReport;
   close: undefined;
 }
 
@@ -85,11 +96,12 @@ const POLICIES: TableInsert = {
 
 function storeOf(database: Database, instance: string): LedgerStore {
   const now = () => new Date().toISOString();
+  const countEvents = createHourlyCounts(database);
   return {
     open: async () => undefined,
     append: async ({ rows, retried }) => {
       const events: readonly EventRow[] = JSON.parse(rows);
-      return appendEvents(database, instance, events, retried, async () => undefined);
+      return appendEvents(database, instance, events, retried, countEvents);
     },
     noteGap: async ({ dropped, rejected }) => {
       await database.insert(GAPS, [[instance, now(), dropped, rejected]]);
@@ -100,6 +112,9 @@ function storeOf(database: Database, instance: string): LedgerStore {
       await database.insert(POLICIES, rows);
       return undefined;
     },
+    events: (request) => readEvents(database, request),
+    event: (id) => readEvent(database, id),
+    report: (request) => readReport(database, request),
     close: async () => {
       await database.close();
       return undefined;
