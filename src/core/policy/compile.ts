@@ -5,6 +5,7 @@ import {
   type PolicyText,
   type PolicyWorld,
 } from "./compile-text.ts";
+import type { Path, SourceDocument } from "./document.ts";
 import type { Fault, Warning } from "./fault.ts";
 import { faultAt } from "./faults.ts";
 import { createSiteLookup, type SiteLookup } from "./hosts.ts";
@@ -48,27 +49,36 @@ export function compilePolicies(
   return { kind: "policies", policies, findSite: createSiteLookup(policies), warnings };
 }
 
+/** A name that one site alone may have. */
+interface Claim {
+  readonly kind: "id" | "host";
+  readonly name: string;
+  readonly path: Path;
+}
+
 function sharedNames(compiled: readonly CompiledText[]): readonly Fault[] {
-  const idOwners = new Map<string, string>();
-  const hostOwners = new Map<string, string>();
+  const owners = new Map<string, string>();
   const errors: Fault[] = [];
   for (const { result, document } of compiled) {
     if (result.kind === "faulty" || document === undefined) continue;
-    const { file, site } = result.policy;
-    const isList = memberOf(memberOf(document.value, "site"), "hosts") !== undefined;
-    const claim = (
-      owners: Map<string, string>,
-      name: string,
-      path: readonly (string | number)[],
-    ) => {
-      const owner = owners.get(name);
-      if (owner === undefined) owners.set(name, file);
-      else errors.push(faultAt(document, path, `\`${name}\` is a site of \`${owner}\` already`));
-    };
-    claim(idOwners, site.id, ["site", "id"]);
-    for (const [index, host] of site.hosts.entries()) {
-      claim(hostOwners, host, isList ? ["site", "hosts", index] : ["site", "host"]);
+    for (const { kind, name, path } of claimsOf(document, result.policy)) {
+      const owner = owners.get(`${kind} ${name}`);
+      if (owner === undefined) owners.set(`${kind} ${name}`, document.file);
+      else errors.push(faultAt(document, path, sharedMessage(kind, name, owner)));
     }
   }
   return errors;
+}
+
+function claimsOf(document: SourceDocument, { site }: Policy): readonly Claim[] {
+  const isList = memberOf(memberOf(document.value, "site"), "hosts") !== undefined;
+  const hosts = site.hosts.map((name, index): Claim => {
+    return { kind: "host", name, path: isList ? ["site", "hosts", index] : ["site", "host"] };
+  });
+  return [{ kind: "id", name: site.id, path: ["site", "id"] }, ...hosts];
+}
+
+function sharedMessage(kind: Claim["kind"], name: string, owner: string): string {
+  const word = kind === "id" ? "the id" : "a host";
+  return `\`${name}\` is ${word} of \`${owner}\` already`;
 }

@@ -91,12 +91,14 @@ export function readDocument(
     aliases: new Map(),
     faults: [],
     repeated: 0,
+    isBroken: false,
   };
   const root = { key: "", depth: 0, isRepeated: false };
   const value = readValue(reading, yaml.contents, root);
   for (const { offset, message } of reading.faults) {
     faults.push({ ...start, ...place(offset), message });
   }
+  if (reading.isBroken) return { document: undefined, faults };
   const source = { text, place };
   return { document: createDocument(file, value, yaml.contents, reading.aliases, source), faults };
 }
@@ -123,6 +125,8 @@ interface Reading {
   readonly faults: { readonly offset: number; readonly message: string }[];
   /** Values that stand below an alias. */
   repeated: number;
+  /** Values are missing, so that nothing true can be said about the rest. */
+  isBroken: boolean;
 }
 
 interface Where {
@@ -139,7 +143,7 @@ function readValue(reading: Reading, node: unknown, where: Where): unknown {
   if (where.isRepeated && ++reading.repeated > MOST_REPEATED) return null;
   if (isScalar(node)) return readScalar(reading, node, where.key);
   if (where.depth > DEEPEST) {
-    return complain(reading, node, `nested too deep; at most ${DEEPEST} levels`);
+    return giveUp(reading, node, `nested too deep; at most ${DEEPEST} levels`);
   }
   const below = { ...where, depth: where.depth + 1 };
   if (isSeq(node)) return node.items.map((item) => readValue(reading, item, below));
@@ -151,13 +155,14 @@ function readValue(reading: Reading, node: unknown, where: Where): unknown {
 function readAlias(reading: Reading, alias: Alias, where: Where): unknown {
   const target = reading.anchors.get(alias.source);
   if (target === undefined) {
-    return complain(reading, alias, `alias \`*${alias.source}\` has no anchor`);
+    return giveUp(reading, alias, `alias \`*${alias.source}\` has no anchor`);
   }
   reading.aliases.set(alias, target);
   const below = { ...where, depth: where.depth + 1, isRepeated: true };
+  if (reading.repeated > MOST_REPEATED) return undefined;
   const value = readValue(reading, target, below);
   if (!where.isRepeated && reading.repeated > MOST_REPEATED) {
-    complain(reading, alias, `aliases repeat more than ${MOST_REPEATED} values`);
+    return giveUp(reading, alias, `aliases repeat more than ${MOST_REPEATED} values`);
   }
   return value;
 }
@@ -176,6 +181,11 @@ function readPair(reading: Reading, pair: Pair, where: Where): [string, unknown]
   const name = keyText(pair);
   if (name === "__proto__") return complain(reading, key, "a key cannot be named `__proto__`");
   return [name, readValue(reading, pair.value, { ...where, key: name })];
+}
+
+function giveUp(reading: Reading, node: unknown, message: string): undefined {
+  reading.isBroken = true;
+  return complain(reading, node, message);
 }
 
 function complain(reading: Reading, node: unknown, message: string): undefined {

@@ -44,14 +44,19 @@ export function faultsOf(document: SourceDocument, issues: readonly Issue[]): re
   return withoutEchoes(issues.flatMap((issue) => translate(document, issue, [])));
 }
 
-/** Of a key that is known under another spelling, it need not be said that it is missing. */
+/**
+ * A misspelt key explains that the right one is missing, and what the map around it lacks: neither is
+ * said again.
+ */
 function withoutEchoes(faults: readonly Fault[]): readonly Fault[] {
-  const meant = new Set<string>();
+  const explained = new Set<string>();
   for (const { path, message } of faults) {
     const near = /^unknown key .*did you mean `(.+)`\?$/.exec(message)?.[1];
-    if (near !== undefined) meant.add(path.replace(/[^.[\]]+$/, near));
+    if (near === undefined) continue;
+    explained.add(path.replace(/[^.[\]]+$/, near));
+    explained.add(path.replace(/(?:^|\.)[^.[\]]+$/, ""));
   }
-  return faults.filter(({ path, message }) => message !== MISSING || !meant.has(path));
+  return faults.filter(({ path }) => path === "" || !explained.has(path));
 }
 
 /**
@@ -102,6 +107,8 @@ const MISSING = "required key is missing";
 const TYPE_ADVICE: Readonly<Record<string, string>> = {
   string: "write a text",
   boolean: "write `true` or `false`",
+  int: "write a whole number",
+  number: "write a whole number",
   array: "write a list",
   object: "write a map",
   record: "write a map",
@@ -126,6 +133,7 @@ function wrongType(input: unknown, advice: string): string {
 function unknownValue(input: unknown, values: readonly unknown[], message: string): string {
   const known = values.map(String);
   const advice = message.split("; ", 2)[1] ?? oneOf(known);
+  if (input === undefined) return `${MISSING}; ${advice}`;
   if (typeof input !== "string") return wrongType(input, advice);
   const near = nearest(input, known);
   return `unknown value ${quote(input)}; ${near === undefined ? advice : `did you mean \`${near}\`?`}`;
@@ -177,15 +185,23 @@ function fromUnion(
   return [faultAt(document, path, wrongType(input, issue.message.split("; ", 2)[1] ?? ""))];
 }
 
+/** What a missing key weighs against an unknown one, when the branch that was meant is told. */
+const MISSING_WEIGHT = 10;
+
 /** How far a value is from one branch of a union; infinite when it has another type altogether. */
 function weightOf(errors: readonly Issue[]): number {
-  let weight = 0;
-  for (const error of errors) {
-    const isOther = error.code === "invalid_type" || error.code === "invalid_value";
-    if (error.path.length === 0 && isOther && !isChoice(error)) return Number.POSITIVE_INFINITY;
-    weight += error.code === "unrecognized_keys" ? error.keys.length : 1;
-  }
-  return weight;
+  if (errors.some(isOfAnotherType)) return Number.POSITIVE_INFINITY;
+  return errors.reduce((sum, error) => sum + weightOfOne(error), 0);
+}
+
+function weightOfOne(error: Issue): number {
+  if (error.code === "unrecognized_keys") return error.keys.length;
+  return error.input === undefined ? MISSING_WEIGHT : 1;
+}
+
+function isOfAnotherType(error: Issue): boolean {
+  if (error.path.length > 0) return false;
+  return error.code === "invalid_type" || (error.code === "invalid_value" && !isChoice(error));
 }
 
 function isChoice(error: Issue): boolean {

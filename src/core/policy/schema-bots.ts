@@ -13,7 +13,10 @@ const tokens = (shortest: number) =>
   z
     .array(
       line(LONGEST_TOKEN)
-        .refine((text) => text.length >= shortest, `is too short; at least ${shortest} characters`)
+        .refine((text) => text.length >= shortest, {
+          abort: true,
+          error: `is too short; at least ${shortest} characters`,
+        })
         .refine((text) => /[\p{L}\p{N}]/u.test(text), "names nobody; write a product token"),
     )
     .max(256, "is too long; at most 256 entries")

@@ -23,10 +23,16 @@ export const id: z.ZodString = z
 export function line(longest: number): z.ZodType<string, string> {
   return z
     .string()
-    .min(1, "is empty; write a text")
-    .max(longest, `is too long; at most ${longest} characters`)
-    .refine(isPrintable, "has control characters; write one line of plain text")
-    .refine((text) => text.trim() === text, "has blanks at its ends; remove them");
+    .min(1, { abort: true, error: "is empty; write a text" })
+    .max(longest, { abort: true, error: `is too long; at most ${longest} characters` })
+    .refine(isPrintable, {
+      abort: true,
+      error: "has control characters; write one line of plain text",
+    })
+    .refine((text) => text.trim() === text, {
+      abort: true,
+      error: "has blanks at its ends; remove them",
+    });
 }
 
 /** A whole number within limits. */
@@ -38,15 +44,15 @@ export function integer(least: number, most: number): z.ZodInt {
 /** Milliseconds of a duration of at least `leastMs`. */
 export function duration(leastMs: number, least: string): z.ZodType<number, string> {
   return z
-    .string()
-    .refine(
-      (text) => parseDuration(text) !== undefined,
-      "is no duration; write a whole number and `s`, `m`, `h` or `d`, such as `30s` or `12h`",
-    )
+    .string(NO_DURATION)
+    .refine((text) => parseDuration(text) !== undefined, { abort: true, error: NO_DURATION })
+    .refine((text) => (parseDuration(text) ?? 0) >= leastMs, `is too short; at least \`${least}\``)
     .transform((text) => parseDuration(text) ?? 0)
-    .refine((value) => value >= leastMs, `is too short; at least \`${least}\``)
     .meta({ examples: ["30s", "15m", "1h", "30d"] });
 }
+
+const NO_DURATION =
+  "is no duration; write a whole number and `s`, `m`, `h` or `d`, such as `30s` or `12h`";
 
 /** An absolute http(s) URL without blanks, quotes, fragments of other syntax, or credentials. */
 export const webUrl: z.ZodString = z

@@ -89,12 +89,7 @@ const ipRanges = z
     message: "`use_stale` with `max_stale: 0s` never uses a stale list; write a longer `max_stale`",
   });
 
-/** What a policy can say and this release cannot do: one line goes when its part lands. */
-const NOT_HERE_YET: Readonly<Record<string, string>> = {
-  web_bot_auth: "`web_bot_auth` is not supported yet: signatures cannot be checked; remove it",
-};
-
-const kinds = z.discriminatedUnion("type", [
+const verifier = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("none") }),
   ipRanges,
   z.strictObject({ type: z.literal("static_ranges"), cidrs: z.array(cidr).min(1).max(MOST_CIDRS) }),
@@ -107,11 +102,6 @@ const kinds = z.discriminatedUnion("type", [
     directories: z.array(directory).min(1).max(16),
   }),
 ]);
-
-const verifier = kinds.superRefine(({ type }, context) => {
-  const message = NOT_HERE_YET[type];
-  if (message !== undefined) context.addIssue({ code: "custom", path: ["type"], message });
-});
 
 const ADVICE = "is no verifier; write `none`, a map with `type`, or a list of such maps";
 
@@ -132,7 +122,7 @@ export const verifySchema: z.ZodType<readonly BotVerifier[]> = z
     return all.flatMap(toVerifiers);
   });
 
-function toVerifiers(written: z.output<typeof kinds>): readonly BotVerifier[] {
+function toVerifiers(written: z.output<typeof verifier>): readonly BotVerifier[] {
   switch (written.type) {
     case "none":
       return [];
