@@ -26,23 +26,28 @@ interface Kept {
 
 /** Makes an empty memory of answers. One per route: an id means nothing across routes. */
 export function createReplays(): Replays {
-  // A Map keeps the order of insertion: the first key is the oldest.
   const kept = new Map<string, Kept>();
+  // The ids in order of age. Asking the Map itself for its oldest key walks over all those that were
+  // deleted before it.
+  const ages: string[] = [];
+  let next = 0;
   return {
     find: (forwarded, nowMs) => {
       const { requestId } = forwarded;
-      if (requestId === undefined) return undefined;
-      const found = kept.get(requestId);
+      const found = requestId === undefined ? undefined : kept.get(requestId);
       if (found === undefined || found.untilMs < nowMs) return undefined;
       return isSameRequest(found.forwarded, forwarded) ? found.reply : undefined;
     },
     keep: (forwarded, reply, nowMs) => {
       const { requestId } = forwarded;
       if (requestId === undefined) return;
-      kept.delete(requestId);
+      const isNew = !kept.has(requestId);
       kept.set(requestId, { forwarded, reply, untilMs: nowMs + KEPT_MS });
-      const oldest = kept.size > MAX_IDS ? kept.keys().next() : undefined;
-      if (oldest?.done === false) kept.delete(oldest.value);
+      if (!isNew) return;
+      const oldest = ages[next];
+      if (oldest !== undefined) kept.delete(oldest);
+      ages[next] = requestId;
+      next = (next + 1) % MAX_IDS;
     },
   };
 }
