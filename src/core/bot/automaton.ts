@@ -5,51 +5,36 @@ export interface Automaton<Word> {
   /** How many columns a state has in `next`. */
   readonly width: number;
   /** `next[state * width + column]` is the state after a byte. The text starts in state 0. */
-  readonly next: Uint16Array | Uint32Array;
+  readonly next: Table;
   /** By state: the words that end there, longest first. */
   readonly found: readonly (readonly Word[] | undefined)[];
 }
 
-interface TrieNode<Word> {
-  readonly children: Map<number, number>;
-  readonly endings: Word[];
+type Table = Uint16Array | Uint32Array;
+
+interface Text {
+  readonly text: string;
 }
 
 /**
  * Builds the automaton of words whose texts are bytes (char codes up to 255), ASCII letters in lower
  * case; it finds them in any ASCII case. No text may be empty.
  */
-export function createAutomaton<Word extends { readonly text: string }>(
-  words: readonly Word[],
-): Automaton<Word> {
+export function createAutomaton<Word extends Text>(words: readonly Word[]): Automaton<Word> {
   const columns = columnsOf(words);
   const width = Math.max(...columns) + 1;
-  const trie = plant(words, columns);
-  const size = trie.length * width;
-  const next = trie.length <= 0xffff ? new Uint16Array(size) : new Uint32Array(size);
-  const suffixes = new Uint32Array(trie.length);
-  const queue = [0];
-  for (const state of queue) {
-    // The longest proper suffix that is in the trie is shorter, so its row is complete by now.
-    const suffix = suffixes[state] ?? 0;
-    next.copyWithin(state * width, suffix * width, (suffix + 1) * width);
-    const node = trie[state];
-    if (suffix > 0) node?.endings.push(...(trie[suffix]?.endings ?? []));
-    for (const [column, child] of node?.children ?? []) {
-      suffixes[child] = next[state * width + column] ?? 0;
-      next[state * width + column] = child;
-      queue.push(child);
-    }
+  const most = words.reduce((sum, { text }) => sum + text.length, 1);
+  const table = most <= 0xffff ? new Uint16Array(most * width) : new Uint32Array(most * width);
+  const found: (readonly Word[] | undefined)[] = [undefined];
+  for (const word of words) {
+    const state = plant(word.text, { columns, width, table, found });
+    found[state] = [...(found[state] ?? []), word];
   }
-  return {
-    columns,
-    width,
-    next,
-    found: trie.map(({ endings }) => (endings.length > 0 ? endings : undefined)),
-  };
+  link(table, width, found);
+  return { columns, width, next: table.slice(0, found.length * width), found };
 }
 
-function columnsOf(words: readonly { readonly text: string }[]): Uint8Array {
+function columnsOf(words: readonly Text[]): Uint8Array {
   const columns = new Uint8Array(256);
   let used = 0;
   for (const { text } of words) {
@@ -62,23 +47,50 @@ function columnsOf(words: readonly { readonly text: string }[]): Uint8Array {
   return columns;
 }
 
-function plant<Word extends { readonly text: string }>(
-  words: readonly Word[],
-  columns: Uint8Array,
-): readonly TrieNode<Word>[] {
-  const trie: TrieNode<Word>[] = [{ children: new Map(), endings: [] }];
-  for (const word of words) {
-    let state = 0;
-    for (let index = 0; index < word.text.length; index++) {
-      const column = columns[word.text.charCodeAt(index)] ?? 0;
-      let child = trie[state]?.children.get(column);
-      if (child === undefined) {
-        child = trie.push({ children: new Map(), endings: [] }) - 1;
-        trie[state]?.children.set(column, child);
-      }
-      state = child;
-    }
-    trie[state]?.endings.push(word);
+/** Adds a text to the trie in the table, where 0 is "no child", and returns the state at its end. */
+function plant(
+  text: string,
+  trie: {
+    readonly columns: Uint8Array;
+    readonly width: number;
+    readonly table: Table;
+    readonly found: unknown[];
+  },
+): number {
+  let state = 0;
+  for (let index = 0; index < text.length; index++) {
+    const edge = state * trie.width + (trie.columns[text.charCodeAt(index)] ?? 0);
+    if (trie.table[edge] === 0) trie.table[edge] = trie.found.push(undefined) - 1;
+    state = trie.table[edge] ?? 0;
   }
-  return trie;
+  return state;
+}
+
+/** Makes the trie an automaton: an edge that is missing is that of the longest suffix in the trie. */
+function link<Word>(table: Table, width: number, found: (readonly Word[] | undefined)[]): void {
+  const suffixes = new Uint32Array(found.length);
+  const queue = [...table.subarray(0, width)].filter((child) => child !== 0);
+  for (const state of queue) {
+    // A suffix is shorter, so its row is complete by now.
+    const suffix = suffixes[state] ?? 0;
+    found[state] = joined(found[state], found[suffix]);
+    for (let column = 1; column < width; column++) {
+      const edge = state * width + column;
+      const child = table[edge] ?? 0;
+      const fallback = table[suffix * width + column] ?? 0;
+      if (child === 0) table[edge] = fallback;
+      else {
+        suffixes[child] = fallback;
+        queue.push(child);
+      }
+    }
+  }
+}
+
+function joined<Word>(
+  longer: readonly Word[] | undefined,
+  shorter: readonly Word[] | undefined,
+): readonly Word[] | undefined {
+  if (longer === undefined || shorter === undefined) return longer ?? shorter;
+  return [...longer, ...shorter];
 }

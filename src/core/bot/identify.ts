@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { type Automaton, createAutomaton } from "./automaton.ts";
 import type { Bot } from "./bot.ts";
-import { foldCase, isPlain, plainUserAgent, USER_AGENT_LIMIT } from "./user-agent.ts";
+import { foldCase, plainUserAgent, USER_AGENT_LIMIT } from "./user-agent.ts";
 
 /** A User-Agent's claim to be a bot, and the token that makes it, as the policy or catalog writes it. */
 export interface Claim {
@@ -49,10 +49,7 @@ export function createIdentifier(
 export function createMatcher(bots: readonly Bot[]): (userAgent: string) => Claim | undefined {
   const words = bots.filter((bot) => !bot.isDefault).flatMap(wordsOf);
   const automaton = createAutomaton(words);
-  return (userAgent) => {
-    const text = isPlain(userAgent) ? userAgent : plainUserAgent(userAgent);
-    return strongest(find(automaton, text));
-  };
+  return (userAgent) => strongest(find(automaton, plainUserAgent(userAgent)));
 }
 
 /** A text that claims a bot, or takes its claim back. */

@@ -8,18 +8,14 @@ const UTF8_BYTES =
   /(?:[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3})+/g;
 const INVISIBLE = /[\p{Cf}\p{M}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** Whether a User-Agent is plain ASCII, and so looks as it is. */
-export function isPlain(userAgent: string): boolean {
-  return !NOT_ASCII.test(userAgent);
-}
-
 /**
  * A User-Agent as its words look to a person, in UTF-8 with one char a byte: invisible characters and
- * combining marks are gone, full-width, mathematical and other compatibility forms are plain letters
+ * combining marks are gone; full-width, mathematical and other compatibility forms are plain letters
  * (Unicode NFKC). Node gives header values as one char a byte, too; where those bytes are UTF-8, they
- * are read so. Only the first 2 KiB are looked at.
+ * are read so. Plain ASCII stays as it is, of all else the first 2 KiB are looked at.
  */
 export function plainUserAgent(userAgent: string): string {
+  if (!NOT_ASCII.test(userAgent)) return userAgent;
   const decoded = userAgent
     .slice(0, USER_AGENT_LIMIT)
     .replace(UTF8_BYTES, (bytes) => Buffer.from(bytes, "latin1").toString("utf8"));
