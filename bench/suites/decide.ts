@@ -1,11 +1,6 @@
-import type { Fact, Suite } from "../suite.ts";
-import { findLoadTool } from "../support/load.ts";
-import {
-  residentMegabytes,
-  type Server,
-  startAllowAll,
-  startCrawlWall,
-} from "../support/servers.ts";
+import type { Contender, Fact, Suite } from "../suite.ts";
+import { findLoadTool, type LoadTool } from "../support/load.ts";
+import { residentMegabytes, type Server, startCrawlWall, startScript } from "../support/servers.ts";
 import { checksOf, VISITS } from "../support/visits.ts";
 
 const CONNECTIONS = 64;
@@ -17,18 +12,12 @@ export const suite: Suite = {
   seconds: 4,
   open: async () => {
     const tool = findLoadTool();
-    const bare = await startAllowAll();
+    const bare = await startScript("allow-all.ts");
     const crawlWall = await startCrawlWall();
-    const requests = checksOf(VISITS, tool.idMark);
-    const contender = (name: string, server: Server) => ({
-      name,
-      measure: (seconds: number) =>
-        tool.run(server.port, requests, { connections: CONNECTIONS, seconds }),
-    });
     return {
-      contenders: [contender("bare route", bare), contender("crawlwall", crawlWall)],
+      contenders: [contender("bare route", bare, tool), contender("crawlwall", crawlWall, tool)],
       goals: [{ contender: "crawlwall", against: "bare route", atLeast: 0.7 }],
-      facts: idleMemory(crawlWall.sidecar.process().child.pid),
+      facts: idleMemory(crawlWall),
       close: async () => {
         await crawlWall.stop();
         await bare.stop();
@@ -37,8 +26,15 @@ export const suite: Suite = {
   },
 };
 
-function idleMemory(processId: number | undefined): readonly Fact[] {
-  const value = residentMegabytes(processId);
+function contender(name: string, server: Server, tool: LoadTool): Contender {
+  const requests = checksOf(VISITS, tool.idMark);
+  const run = (seconds: number): Promise<number> =>
+    tool.run(server.port, requests, { connections: CONNECTIONS, seconds });
+  return { name, measure: run };
+}
+
+function idleMemory(server: Server): readonly Fact[] {
+  const value = residentMegabytes(server.processId);
   if (value === undefined) return [];
   return [{ name: "crawlwall resident when idle", value, unit: "MB", atMost: 120 }];
 }
