@@ -100,18 +100,15 @@ function unknownId(catalog: Catalog, id: string): string {
 }
 
 function resolveClass(catalog: Catalog, name: string): ResolvedUse {
-  const bots = [...catalog.values()].filter((entry) => entry.bot.class === name).map(usable);
+  const entries = [...catalog.values()];
+  const bots = entries.filter(({ bot }) => bot.class === name).map(usable);
   if (bots.length > 0) return { kind: "bots", bots };
-  const classes = new Set([...catalog.values()].map((entry) => entry.bot.class));
+  const classes = [...new Set(entries.map(({ bot }) => bot.class))].sort();
   const near = nearest(name, classes);
-  const hint =
-    near === undefined ? `one of ${[...classes].sort().join(", ")}` : `did you mean \`${near}\`?`;
-  return {
-    kind: "faulty",
-    problems: [
-      { index: undefined, message: `the catalog has no crawler of class \`${name}\`; ${hint}` },
-    ],
-  };
+  const known = `one of ${classes.map((each) => `\`${each}\``).join(", ")}`;
+  const hint = near === undefined ? known : `did you mean \`${near}\`?`;
+  const message = `the catalog has no crawler of class \`${name}\`; ${hint}`;
+  return { kind: "faulty", problems: [{ index: undefined, message }] };
 }
 
 /** The entry's bot with the verifiers that this release runs. */
