@@ -16,7 +16,7 @@ export type FetchFault =
 interface FetchFacts {
   /** The first URL that was asked for. */
   readonly url: string;
-  /** The last one. */
+  /** The last one, or the one that was refused. */
   readonly finalUrl: string;
   /** The URLs that redirects led to, in order. */
   readonly redirects: readonly string[];
@@ -24,7 +24,7 @@ interface FetchFacts {
   readonly attempts: number;
 }
 
-/** A response: whatever its status, as much of its body as was read. */
+/** A response: whatever its status, as much of its body as was read. A redirect here led nowhere. */
 export interface RobotsResponse extends FetchFacts {
   readonly kind: "response";
   readonly status: number;
@@ -35,8 +35,6 @@ export interface RobotsResponse extends FetchFacts {
   readonly isCut: boolean;
   /** Bytes of the body on the wire, as far as it was read. */
   readonly wireBytes: number;
-  /** A redirect that leads nowhere: no Location, or none that may be followed. */
-  readonly isRedirectInvalid: boolean;
 }
 
 /** No response that could be used. */

@@ -45,7 +45,7 @@ export function readDocument(source: RobotsFetch | RobotsOnDisk): AuditedDocumen
   if (source.kind === "file") return readBody(source.body, undefined, false, []);
   const moved: readonly AuditWarning[] =
     hostOf(source.url) === hostOf(source.finalUrl) ? [] : ["REDIRECTED_HOST"];
-  const fault = source.isRedirectInvalid ? "redirect_invalid" : statusFault(source.status);
+  const fault = statusFault(source.status);
   if (fault !== undefined) {
     return none({ class: "fetch", code: "HTTP_ERROR", detail: fault }, moved);
   }
@@ -95,6 +95,7 @@ function readBody(
 /** RFC 9309 section 2.3.1, with 429 apart, and with what is neither success nor a plain refusal. */
 function statusFault(status: number): StatusFault | undefined {
   if (status >= 200 && status <= 299 && status !== 206) return undefined;
+  if (status >= 300 && status <= 399 && status !== 304) return "redirect_invalid";
   if (status === 429) return "rate_limited";
   if (status >= 400 && status <= 499) return "unavailable";
   if (status >= 500 && status <= 599) return "unreachable";

@@ -1,0 +1,261 @@
+import { type IncomingMessage, type RequestOptions, request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import { pipeline, Transform } from "node:stream";
+import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import type { FetchFault } from "../core/audit/fetch.ts";
+import { LONGEST_ROBOTS_BYTES } from "../core/robots/decode.ts";
+import { isPrivateLiteral, lookupPublic, NotPublicError } from "./public-lookup.ts";
+
+/** How long the parts of one request may take, each from its start, in milliseconds. */
+export interface ExchangeLimits {
+  /** To a connection that can be written to: name, TCP, TLS. */
+  readonly connectMs: number;
+  /** To the end of the response's headers. */
+  readonly headersMs: number;
+  /** To the last byte. */
+  readonly wholeMs: number;
+}
+
+/** One request and its answer. */
+export type Exchange =
+  | {
+      readonly kind: "response";
+      readonly status: number;
+      readonly location: string | undefined;
+      readonly retryAfter: string | undefined;
+      readonly contentType: string | undefined;
+      readonly body: Uint8Array;
+      readonly isCut: boolean;
+      readonly wireBytes: number;
+    }
+  | { readonly kind: "failure"; readonly fault: FetchFault; readonly cause: string };
+
+/** A compressed body may be a little longer than what it holds. */
+const LONGEST_WIRE_BYTES = LONGEST_ROBOTS_BYTES + 65_536;
+const LONGEST_HEADERS = 16_384;
+
+/** An end that we made ourselves. */
+class Stopped extends Error {
+  readonly fault: FetchFault;
+
+  constructor(fault: FetchFault, message: string) {
+    super(message);
+    this.fault = fault;
+  }
+}
+
+/** The body as far as it came; it outlives the failure of its request. */
+interface Received {
+  phase: "connect" | "tls" | "headers" | "body";
+  readonly chunks: Buffer[];
+  length: number;
+  wireBytes: number;
+  isCut: boolean;
+  response: IncomingMessage | undefined;
+  /** Why the request ended, where the end of its response says less. */
+  failure: Error | undefined;
+}
+
+/** Asks for one URL, follows nothing, and reads what a robots.txt may hold. Never rejects. */
+export async function exchange(
+  url: URL,
+  isPrivateAllowed: boolean,
+  limits: ExchangeLimits,
+): Promise<Exchange> {
+  const received: Received = {
+    phase: "connect",
+    chunks: [],
+    length: 0,
+    wireBytes: 0,
+    isCut: false,
+    response: undefined,
+    failure: undefined,
+  };
+  try {
+    if (!isPrivateAllowed && isPrivateLiteral(url)) throw new NotPublicError(url.host);
+    const response = await open(url, isPrivateAllowed, limits, received);
+    if (hasBody(response)) await readBody(response, received);
+  } catch (error) {
+    if (!isPartEnough(received)) {
+      return { kind: "failure", ...classify(received.failure ?? error, received) };
+    }
+  } finally {
+    received.response?.destroy();
+  }
+  return finished(received);
+}
+
+function finished(received: Received): Exchange {
+  const headers = received.response?.headers;
+  return {
+    kind: "response",
+    status: received.response?.statusCode ?? 0,
+    location: headers?.location,
+    retryAfter: headers?.["retry-after"],
+    contentType: headers?.["content-type"],
+    body: Buffer.concat(received.chunks, Math.min(received.length, LONGEST_ROBOTS_BYTES)),
+    isCut: received.isCut,
+    wireBytes: received.wireBytes,
+  };
+}
+
+/** A status that is no success says all; its body is kept for diagnosis, as much as came. */
+function isPartEnough({ response, isCut }: Received): boolean {
+  const status = response?.statusCode;
+  return isCut || (status !== undefined && (status < 200 || status > 299 || status === 206));
+}
+
+function hasBody(response: IncomingMessage): boolean {
+  const status = response.statusCode ?? 0;
+  // No decoder takes nothing for something.
+  if (response.headers["content-length"] === "0") return false;
+  // The bodies of redirects are for browsers; 101 is no HTTP any more.
+  return status >= 200 && status !== 204 && (status < 300 || status > 399);
+}
+
+function open(
+  url: URL,
+  isPrivateAllowed: boolean,
+  limits: ExchangeLimits,
+  received: Received,
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const isSecure = url.protocol === "https:";
+    const request = (isSecure ? requestHttps : requestHttp)(url, optionsFor(isPrivateAllowed));
+    const limit = (ms: number, what: string): NodeJS.Timeout =>
+      setTimeout(() => {
+        received.failure ??= new Stopped("timeout", `no ${what} within ${Math.ceil(ms)} ms`);
+        request.destroy(received.failure);
+      }, ms);
+    const connecting = limit(limits.connectMs, "connection");
+    const waiting = limit(limits.headersMs, "headers");
+    const reading = limit(limits.wholeMs, "complete answer");
+    request.on("socket", (socket) => {
+      socket.once("connect", () => {
+        received.phase = isSecure ? "tls" : "headers";
+        if (!isSecure) clearTimeout(connecting);
+      });
+      socket.once("secureConnect", () => {
+        received.phase = "headers";
+        clearTimeout(connecting);
+      });
+    });
+    const answered = (response: IncomingMessage): void => {
+      clearTimeout(connecting);
+      clearTimeout(waiting);
+      received.phase = "body";
+      received.response = response;
+      resolve(response);
+    };
+    request.on("response", answered);
+    request.on("upgrade", (response, socket) => {
+      socket.destroy();
+      answered(response);
+    });
+    request.on("error", (error) => {
+      received.failure ??= error;
+      reject(error);
+    });
+    request.on("close", () => {
+      for (const timer of [connecting, waiting, reading]) clearTimeout(timer);
+    });
+    request.end();
+  });
+}
+
+function optionsFor(
+  isPrivateAllowed: boolean,
+): RequestOptions & { readonly minVersion: "TLSv1.2" } {
+  return {
+    agent: false,
+    maxHeaderSize: LONGEST_HEADERS,
+    minVersion: "TLSv1.2",
+    headers: {
+      "user-agent": "CrawlWall-Audit",
+      accept: "text/plain, */*;q=0.1",
+      "accept-encoding": "identity",
+    },
+    ...(isPrivateAllowed ? {} : { lookup: lookupPublic }),
+  };
+}
+
+async function readBody(response: IncomingMessage, received: Received): Promise<void> {
+  const meter = new Transform({
+    transform: (chunk: Buffer, _, done) => {
+      received.wireBytes += chunk.length;
+      received.isCut ||= received.wireBytes > LONGEST_WIRE_BYTES;
+      done(received.isCut ? new Error("cut") : null, chunk);
+    },
+  });
+  const decoders = decodersFor(response.headers["content-encoding"]);
+  const last = decoders.at(-1) ?? meter;
+  // Errors reach the reader below.
+  pipeline([response, meter, ...decoders], () => undefined);
+  for await (const chunk of last) {
+    if (!Buffer.isBuffer(chunk)) continue;
+    received.chunks.push(chunk);
+    received.length += chunk.length;
+    if (received.length > LONGEST_ROBOTS_BYTES) {
+      received.isCut = true;
+      break;
+    }
+  }
+}
+
+/** What undoes a Content-Encoding that was not asked for; throws for one that nothing undoes. */
+function decodersFor(header: string | undefined): readonly Transform[] {
+  const encodings = (header ?? "")
+    .toLowerCase()
+    .split(",")
+    .map((encoding) => encoding.trim())
+    .filter((encoding) => encoding !== "" && encoding !== "identity");
+  if (encodings.length > 2) throw new Stopped("decode", "more than two content encodings");
+  return encodings.toReversed().map((encoding) => {
+    switch (encoding) {
+      case "gzip":
+      case "x-gzip":
+        return createGunzip();
+      case "deflate":
+        return createInflate();
+      case "br":
+        return createBrotliDecompress();
+      default:
+        throw new Stopped("decode", "an unknown content encoding");
+    }
+  });
+}
+
+function classify(
+  error: unknown,
+  { phase }: Received,
+): { readonly fault: FetchFault; readonly cause: string } {
+  if (error instanceof Stopped) return { fault: error.fault, cause: error.message };
+  if (error instanceof NotPublicError) return { fault: "blocked_address", cause: error.message };
+  const code = codeOf(error);
+  const cause = code === "" && error instanceof Error ? error.message : code;
+  if (code.startsWith("HPE_")) return { fault: "protocol", cause };
+  if (phase === "body") {
+    return { fault: /^(?:Z_|ERR_|BROTLI)/.test(code) ? "decode" : "incomplete", cause };
+  }
+  return { fault: FAULTS_BY_CODE.get(code) ?? faultOfPhase(phase, code), cause };
+}
+
+const FAULTS_BY_CODE: ReadonlyMap<string, FetchFault> = new Map([
+  ["ENOTFOUND", "dns"],
+  ["EAI_AGAIN", "dns"],
+  ["EAI_FAIL", "dns"],
+  ["EAI_NODATA", "dns"],
+  ["ECONNRESET", "reset"],
+  ["EPIPE", "reset"],
+  ["ETIMEDOUT", "timeout"],
+  ["EPROTO", "tls"],
+]);
+
+function faultOfPhase(phase: "connect" | "tls" | "headers", code: string): FetchFault {
+  if (phase === "tls" || /^ERR_(?:SSL|TLS)/.test(code)) return "tls";
+  return phase === "connect" ? "connect" : "protocol";
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}
