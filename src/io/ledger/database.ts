@@ -28,6 +28,8 @@ export interface Database {
   insert(into: TableInsert, rows: readonly (readonly SqlValue[])[]): Promise<void>;
   /** Commits what `work` did, or undoes it when it throws. Not to be nested. */
   transaction<T>(work: () => Promise<T>): Promise<T>;
+  /** Reads one state of the database throughout `work`, whatever is written meanwhile. */
+  snapshot<T>(work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
 import type { EventRow } from "../../core/ledger/row.ts";
-import { type Tallies, tallyRows } from "../../core/ledger/tally.ts";
+import { hourOf, type Tallies, tallyRows } from "../../core/ledger/tally.ts";
 import type { Database, SqlValue, TableInsert } from "./database.ts";
 
 const DECISIONS: TableInsert = {
@@ -126,4 +126,11 @@ async function trimHour(database: Database, hour: string, siteId: string): Promi
       order by requests desc, path limit ${KEPT_PATHS})`,
     [hour, siteId],
   );
+}
+
+/** Removes the counts of all hours before one, which is written as its start (RFC 3339). */
+export async function dropHours(database: Database, before: string): Promise<void> {
+  for (const { table } of [DECISIONS, PATHS, RULES]) {
+    await database.run(`delete from ${table} where hour < $1`, [hourOf(before)]);
+  }
 }

@@ -90,7 +90,9 @@ function databaseOf(connection: DatabaseSync): Database {
       attempt(() => Number(prepare(sql).run(...parameters.map(bind)).changes)),
     execute: async (sql) => attempt(() => connection.exec(sql)),
     insert: async (into, rows) => attempt(() => insertRows(prepare, into, rows)),
-    transaction: (work) => runTransaction(connection, work),
+    // Immediate: the lock is taken before the chain's head is read, so no other process moves it.
+    transaction: (work) => runTransaction(connection, "begin immediate", work),
+    snapshot: (work) => runTransaction(connection, "begin", work),
     close: async () => connection.close(),
   };
 }
@@ -127,9 +129,12 @@ function bind(value: SqlValue): string | number | null {
   return typeof value === "boolean" ? Number(value) : value;
 }
 
-async function runTransaction<T>(connection: DatabaseSync, work: () => Promise<T>): Promise<T> {
-  // Immediate: the lock is taken before the chain's head is read, so no other process moves it.
-  attempt(() => connection.exec("begin immediate"));
+async function runTransaction<T>(
+  connection: DatabaseSync,
+  begin: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  attempt(() => connection.exec(begin));
   try {
     const result = await work();
     attempt(() => connection.exec("commit"));

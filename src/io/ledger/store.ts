@@ -1,14 +1,18 @@
 import type { LedgerReport } from "../../core/ledger/report.ts";
 import type { EventRow, StoredRow } from "../../core/ledger/row.ts";
 import { type AppendResult, appendEvents } from "./append.ts";
-import type { Database, TableInsert } from "./database.ts";
+import { signGrownChains, type VacuumRequest, vacuumChain } from "./checkpoints.ts";
+import { type Database, type TableInsert, textOf } from "./database.ts";
 import { type EventsPage, type EventsRequest, readEvent, readEvents } from "./events.ts";
-import { createHourlyCounts } from "./hourly.ts";
+import { createHourlyCounts, dropHours } from "./hourly.ts";
 import type { KeptPolicy } from "./ledger.ts";
 import type { LedgerLocation } from "./location.ts";
 import { checkSchema, migrate } from "./migrations.ts";
 import { type ReportRequest, readReport } from "./report.ts";
+import { createSigner, type Signer } from "./signer.ts";
 import { openSqlite } from "./sqlite.ts";
+import { type VerifyRequest, type VerifyResult, verifyLedger } from "./verify.ts";
+import { readWriters, type Writer } from "./writers.ts";
 
 /** How a store is opened: `read` changes nothing, `change` makes nothing, `create` does both. */
 export type StoreMode = "read" | "change" | "create";
@@ -16,8 +20,10 @@ export type StoreMode = "read" | "change" | "create";
 export interface StoreOptions {
   readonly location: LedgerLocation;
   readonly mode: StoreMode;
-  /** Names this process's chains; the same after a restart. */
+  /** Names this installation's chains; the same after a restart. */
   readonly instance: string;
+  /** Signs its checkpoints: an Ed25519 key in PEM. Reading needs none. */
+  readonly signingKey: string | undefined;
 }
 
 /** What a ledger can be asked, by method. */
@@ -27,10 +33,19 @@ export interface StoreRequests {
   append: { readonly rows: string; readonly retried: boolean };
   noteGap: { readonly dropped: number; readonly rejected: number };
   keepPolicies: readonly KeptPolicy[];
+  /** Signs this installation's chains where they grew. */
+  sign: undefined;
+  writers: undefined;
+  vacuumChain: VacuumRequest;
+  /** Removes counts of hours before one. */
+  dropHours: { readonly before: string };
   events: EventsRequest;
   /** By id. */
   event: string;
+  /** By hash. */
+  policy: string;
   report: ReportRequest;
+  verify: VerifyRequest;
   close: undefined;
 }
 
@@ -40,9 +55,15 @@ export interface StoreReplies {
   append: AppendResult;
   noteGap: undefined;
   keepPolicies: undefined;
+  sign: undefined;
+  writers: readonly Writer[];
+  vacuumChain: number;
+  dropHours: undefined;
   events: EventsPage;
   event: StoredRow | undefined;
+  policy: string | undefined;
   report: LedgerReport;
+  verify: VerifyResult;
   close: undefined;
 }
 
@@ -56,11 +77,13 @@ export async function openStore(options: StoreOptions): Promise<LedgerStore> {
   const database = await openDatabase(options);
   try {
     await (options.mode === "create" ? migrate(database) : checkSchema(database));
+    const { signingKey } = options;
+    const signer = signingKey === undefined ? undefined : await createSigner(signingKey);
+    return storeOf(database, options.instance, signer);
   } catch (error) {
     await database.close();
     throw error;
   }
-  return storeOf(database, options.instance);
 }
 
 async function openDatabase({ location, mode }: StoreOptions): Promise<Database> {
@@ -70,6 +93,24 @@ async function openDatabase({ location, mode }: StoreOptions): Promise<Database>
     case "postgres":
       throw new Error("not yet");
   }
+}
+
+function storeOf(database: Database, instance: string, signer: Signer | undefined): LedgerStore {
+  return {
+    ...writingOf(database, instance),
+    ...keepingOf(database, instance, signer),
+    writers: () => readWriters(database),
+    events: (request) => readEvents(database, request),
+    event: (id) => readEvent(database, id),
+    policy: (hash) => readPolicy(database, hash),
+    report: (request) => readReport(database, request),
+    verify: (request) => verifyLedger(database, request),
+    open: async () => undefined,
+    close: async () => {
+      await database.close();
+      return undefined;
+    },
+  };
 }
 
 const GAPS: TableInsert = {
@@ -94,11 +135,12 @@ const POLICIES: TableInsert = {
   conflict: "on conflict (hash) do nothing",
 };
 
-function storeOf(database: Database, instance: string): LedgerStore {
-  const now = () => new Date().toISOString();
+function writingOf(
+  database: Database,
+  instance: string,
+): Pick<LedgerStore, "append" | "noteGap" | "keepPolicies"> {
   const countEvents = createHourlyCounts(database);
   return {
-    open: async () => undefined,
     append: async ({ rows, retried }) => {
       const events: readonly EventRow[] = JSON.parse(rows);
       return appendEvents(database, instance, events, retried, countEvents);
@@ -109,15 +151,39 @@ function storeOf(database: Database, instance: string): LedgerStore {
     },
     keepPolicies: async (policies) => {
       const rows = policies.map(({ hash, siteId, document }) => [hash, siteId, document, now()]);
-      await database.insert(POLICIES, rows);
-      return undefined;
-    },
-    events: (request) => readEvents(database, request),
-    event: (id) => readEvent(database, id),
-    report: (request) => readReport(database, request),
-    close: async () => {
-      await database.close();
+      if (rows.length > 0) await database.insert(POLICIES, rows);
       return undefined;
     },
   };
+}
+
+function keepingOf(
+  database: Database,
+  instance: string,
+  signer: Signer | undefined,
+): Pick<LedgerStore, "sign" | "vacuumChain" | "dropHours"> {
+  const needSigner = (): Signer => {
+    if (signer === undefined) throw new Error("the ledger was opened without its signing key");
+    return signer;
+  };
+  return {
+    sign: async () => {
+      await signGrownChains(database, needSigner(), instance, now());
+      return undefined;
+    },
+    vacuumChain: (request) => vacuumChain(database, needSigner(), request),
+    dropHours: async ({ before }) => {
+      await dropHours(database, before);
+      return undefined;
+    },
+  };
+}
+
+async function readPolicy(database: Database, hash: string): Promise<string | undefined> {
+  const [row] = await database.all("select document from policies where hash = $1", [hash]);
+  return row && textOf(row, "document");
+}
+
+function now(): string {
+  return new Date().toISOString();
 }

@@ -1,0 +1,100 @@
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+} from "node:crypto";
+import { CompactSign, calculateJwkThumbprint, compactVerify, exportJWK } from "jose";
+import { readOrMake } from "./secrets.ts";
+
+const CHECKPOINT_TYPE = "crawlwall-checkpoint+jwt";
+
+/** What a checkpoint says of one writer's chain. */
+export interface Checkpoint {
+  readonly writer_id: string;
+  /** The last row at that time. */
+  readonly seq: number;
+  readonly hash: string;
+  /** Rows up to this one were vacuumed; 0 where none was. */
+  readonly cut_seq: number;
+  /** The hash of the last vacuumed row, which the first kept one names as its predecessor. */
+  readonly cut_hash: string;
+  /** How many of the vacuumed rows were edited, moved or missing. */
+  readonly cut_faults: number;
+  /** RFC 3339. */
+  readonly at: string;
+}
+
+/** This installation's key, to sign checkpoints and to know them again. */
+export interface Signer {
+  sign(checkpoint: Checkpoint): Promise<string>;
+  /** What a checkpoint says; undefined where this key did not sign it. */
+  read(jws: string): Promise<Checkpoint | undefined>;
+}
+
+/** A checkpoint as it was found: to be believed only when `signed`. */
+export type ReadCheckpoint =
+  | { readonly kind: "signed"; readonly checkpoint: Checkpoint }
+  | { readonly kind: "unknown_key"; readonly keyId: string }
+  | { readonly kind: "broken" };
+
+/** Public keys by their RFC 7638 thumbprint. */
+export type PublicKeys = ReadonlyMap<string, KeyObject>;
+
+const KEY_FILE = "ledger-key.pem";
+
+/** This installation's Ed25519 key in PEM, made in the data directory (mode 0600) at first use. */
+export function readSigningKey(dataDir: string): string {
+  return readOrMake(dataDir, KEY_FILE, () =>
+    generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+  );
+}
+
+/** Makes the signer for a private key in PEM. */
+export async function createSigner(privatePem: string): Promise<Signer> {
+  const key = createPrivateKey(privatePem);
+  const keys = await readPublicKeys([privatePem]);
+  const [kid = ""] = keys.keys();
+  return {
+    sign: (checkpoint) =>
+      new CompactSign(Buffer.from(JSON.stringify(checkpoint)))
+        .setProtectedHeader({ alg: "EdDSA", typ: CHECKPOINT_TYPE, kid })
+        .sign(key),
+    read: async (jws) => {
+      const read = await readCheckpoint(jws, keys);
+      return read.kind === "signed" ? read.checkpoint : undefined;
+    },
+  };
+}
+
+/** Reads public keys, each as PEM (also that of a private key) or as a JWK. Throws for other texts. */
+export async function readPublicKeys(texts: readonly string[]): Promise<PublicKeys> {
+  const keys = new Map<string, KeyObject>();
+  for (const text of texts) {
+    const key = text.trimStart().startsWith("{")
+      ? createPublicKey({ key: JSON.parse(text), format: "jwk" })
+      : createPublicKey(text);
+    keys.set(await calculateJwkThumbprint(await exportJWK(key)), key);
+  }
+  return keys;
+}
+
+/** Checks a checkpoint's signature and reads what it says. */
+export async function readCheckpoint(jws: string, keys: PublicKeys): Promise<ReadCheckpoint> {
+  let keyId: string | undefined;
+  try {
+    const { payload } = await compactVerify(
+      jws,
+      ({ kid = "" }) => {
+        const key = keys.get(kid);
+        if (key === undefined) keyId = kid;
+        return key ?? Promise.reject(new Error("unknown key"));
+      },
+      { algorithms: ["EdDSA"] },
+    );
+    const checkpoint: Checkpoint = JSON.parse(Buffer.from(payload).toString());
+    return { kind: "signed", checkpoint };
+  } catch {
+    return keyId === undefined ? { kind: "broken" } : { kind: "unknown_key", keyId };
+  }
+}
