@@ -1,7 +1,8 @@
 import { dirname } from "node:path";
-import type { Bot, BotVerifier, Verification } from "../../core/bot/bot.ts";
+import type { Bot, BotVerifier } from "../../core/bot/bot.ts";
 import { type AddressSet, type Cidr, createAddressSet, parseCidr } from "../../core/cidr.ts";
 import type { Policy } from "../../core/policy/policy.ts";
+import type { KeySource } from "./key-source.ts";
 import { createOrigin, type ListOrigin } from "./list-origin.ts";
 import type { ListSource } from "./list-source.ts";
 
@@ -23,10 +24,15 @@ export interface RangesMeans {
 export type Means =
   | { readonly kind: "static_ranges"; readonly set: AddressSet }
   | RangesMeans
-  | { readonly kind: "reverse_dns"; readonly suffixes: readonly string[] };
+  | { readonly kind: "reverse_dns"; readonly suffixes: readonly string[] }
+  | { readonly kind: "web_bot_auth"; readonly directories: readonly KeySource[] };
 
-/** Finds or opens the source of an origin, and notes how often its list is wanted. */
-export type SourceFinder = (origin: ListOrigin, refreshMs: number) => ListSource;
+/** Finds or opens what plans rely on. */
+export interface SourceFinder {
+  /** `refreshMs` is how often this user wants the list. */
+  list(origin: ListOrigin, refreshMs: number): ListSource;
+  keys(origin: string): KeySource;
+}
 
 /** Makes a bot's plan. Paths of `file` sources are relative to the policy's file. */
 export function createPlan(policy: Policy, bot: Bot, find: SourceFinder): Plan {
@@ -43,13 +49,13 @@ function createMeans(verifier: BotVerifier, folder: string, find: SourceFinder):
         kind: "ip_ranges",
         verifier,
         sources: verifier.sources.map((source) =>
-          find(createOrigin(source, folder), verifier.refreshMs),
+          find.list(createOrigin(source, folder), verifier.refreshMs),
         ),
       };
     case "reverse_dns":
       return { kind: "reverse_dns", suffixes: verifier.allowedSuffixes };
     case "web_bot_auth":
-      throw new Error("web_bot_auth is refused when a policy is compiled");
+      return { kind: "web_bot_auth", directories: verifier.directories.map(find.keys) };
   }
 }
 
@@ -59,11 +65,15 @@ function blockOf(text: string): readonly Cidr[] {
   return [result.cidr];
 }
 
-/** How a list stands with one verifier, at one time. */
-export type ListState = "fresh" | "stale" | "expired" | "failed" | "not_fetched";
+/** How a source stands with one verifier, at one time. */
+export type SourceState = "fresh" | "stale" | "expired" | "failed" | "not_fetched";
 
 /** Only `fresh` and `stale` lists are believed; a stale one is expired and still allowed. */
-export function listState(source: ListSource, verifier: RangesVerifier, nowMs: number): ListState {
+export function listState(
+  source: ListSource,
+  verifier: RangesVerifier,
+  nowMs: number,
+): SourceState {
   const held = source.held();
   if (held === undefined) return source.error() === undefined ? "not_fetched" : "failed";
   const expiresAtMs = held.fetchedAtMs + verifier.refreshMs;
@@ -71,10 +81,3 @@ export function listState(source: ListSource, verifier: RangesVerifier, nowMs: n
   const allowed = verifier.staleAction === "use_stale" && nowMs < expiresAtMs + verifier.maxStaleMs;
   return allowed ? "stale" : "expired";
 }
-
-/** The outcomes that could still come of asking, given what the other verifiers said. */
-export function possibleOutcomes(known: Verification): readonly Verification[] {
-  return known === "unavailable" ? ["verified", "unavailable"] : OPEN;
-}
-
-const OPEN: readonly Verification[] = ["verified", "refuted", "unavailable"];

@@ -1,13 +1,14 @@
 import { formatDuration } from "../../core/duration.ts";
+import type { KeySource, KeySourceState } from "./key-source.ts";
 import type { ListSource } from "./list-source.ts";
-import { type ListState, listState, type Means, type Plan, type RangesVerifier } from "./plan.ts";
+import { listState, type Means, type Plan, type RangesVerifier, type SourceState } from "./plan.ts";
 
 /** How one source of one bot's verifier stands, in the names of `verifiers status` (contract 7). */
 export interface SourceStatus {
   readonly bot_id: string;
   readonly type: "none" | Means["kind"];
   readonly source: string | null;
-  readonly state: ListState | "not_applicable";
+  readonly state: SourceState | "not_applicable";
   readonly cidrs: number | null;
   /** RFC 3339. */
   readonly fetched_at: string | null;
@@ -32,6 +33,8 @@ function statusOfMeans(botId: string, means: Means, nowMs: number): readonly Sou
       return [notApplicable(botId, means.kind, means.set.size)];
     case "reverse_dns":
       return [notApplicable(botId, means.kind, null)];
+    case "web_bot_auth":
+      return means.directories.map((source) => statusOfKeys(botId, source, nowMs));
   }
 }
 
@@ -67,11 +70,32 @@ function statusOfSource(
     source: source.origin.label,
     state: listState(source, verifier, nowMs),
     cidrs: held?.list.prefixes.length ?? null,
-    fetched_at: held === undefined ? null : new Date(held.fetchedAtMs).toISOString(),
-    expires_at:
-      held === undefined ? null : new Date(held.fetchedAtMs + verifier.refreshMs).toISOString(),
+    fetched_at: timeOf(held?.fetchedAtMs),
+    expires_at: timeOf(held && held.fetchedAtMs + verifier.refreshMs),
     stale_action: verifier.staleAction,
     max_stale: formatDuration(verifier.maxStaleMs),
     error: source.error() ?? null,
   };
+}
+
+/** A directory holds keys, not blocks; an expired one is still believed while it cannot be read. */
+function statusOfKeys(botId: string, source: KeySource, nowMs: number): SourceStatus {
+  const { fetchedAtMs, expiresAtMs, error } = source.state();
+  return {
+    ...notApplicable(botId, "web_bot_auth", null),
+    source: source.origin,
+    state: keysState(source.state(), nowMs),
+    fetched_at: timeOf(fetchedAtMs),
+    expires_at: timeOf(expiresAtMs),
+    error: error ?? null,
+  };
+}
+
+function keysState(state: KeySourceState, nowMs: number): SourceState {
+  if (state.expiresAtMs === undefined) return state.error === undefined ? "not_fetched" : "failed";
+  return nowMs < state.expiresAtMs ? "fresh" : "stale";
+}
+
+function timeOf(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString();
 }
