@@ -1,4 +1,4 @@
-import { type AddressSet, createAddressSet, parseAddress, parseCidr } from "../cidr.ts";
+import { type AddressSet, type Cidr, createAddressSet, parseAddress, parseCidr } from "../cidr.ts";
 
 /**
  * Whether `path` is `prefix` or lies below it, by whole segments: `/archive` holds `/archive` and
@@ -24,18 +24,24 @@ export function withoutSlashes(prefix: string): string {
  * a header's) lies in none. Throws when `cidr` is not a block: in CEL that is an error of the rule.
  */
 export function inCidr(ip: string, cidr: string): boolean {
-  return isInBlocks(ip, blocksOf([cidr]));
+  const result = readBlocks([cidr]);
+  if (result.kind === "bad") throw new Error(`\`${cidr}\` ${result.reason}`);
+  return isInBlocks(ip, result.blocks);
 }
 
-/** Blocks as one set. Throws at the first text that is not a block, with the reason. */
-export function blocksOf(texts: readonly string[]): AddressSet {
-  return createAddressSet(
-    texts.map((text) => {
-      const result = parseCidr(text);
-      if (result.kind === "bad") throw new Error(`\`${text}\` ${result.reason}`);
-      return result.cidr;
-    }),
-  );
+/** Blocks of addresses as one set, or what is wrong with the first that is none. */
+export function readBlocks(
+  texts: readonly string[],
+):
+  | { readonly kind: "blocks"; readonly blocks: AddressSet }
+  | { readonly kind: "bad"; readonly reason: string } {
+  const cidrs: Cidr[] = [];
+  for (const text of texts) {
+    const result = parseCidr(text);
+    if (result.kind === "bad") return result;
+    cidrs.push(result.cidr);
+  }
+  return { kind: "blocks", blocks: createAddressSet(cidrs) };
 }
 
 /** {@link inCidr} for blocks that were read before. */

@@ -1,10 +1,11 @@
-import { type CelList, celList, isCelError, plan } from "@bufbuild/cel";
+import { type CelInput, type CelResult, isCelError, plan } from "@bufbuild/cel";
 import type { Expr } from "@bufbuild/cel-spec/cel/expr/syntax_pb.js";
 import { type Bot, isVerifiable, type Verification } from "../bot/bot.ts";
 import type { Site } from "../policy/policy.ts";
 import type { CrawlRequest } from "../request.ts";
+import { CEL_ENV, HEADER_FUNCTION, HEADERS_VARIABLE } from "./cel-env.ts";
 import type { CheckedExpression } from "./check.ts";
-import { type CelEnvironment, HEADER_FUNCTION, HEADERS_VARIABLE } from "./environment.ts";
+import type { CelEnvironment } from "./environment.ts";
 import { everyPart } from "./parts.ts";
 
 /** What became of a condition: an answer, or the message of its error. */
@@ -12,39 +13,48 @@ export type Outcome =
   | { readonly kind: "answer"; readonly value: boolean }
   | { readonly kind: "error"; readonly message: string };
 
-/** The inputs of one evaluation, as the reference evaluator takes them. */
-export type Bindings = Readonly<Record<string, ReadonlyMap<string, unknown>>>;
-
 /** A condition, planned by the reference evaluator. */
-export type ReferencePlan = (bindings: Bindings) => Outcome;
+export type ReferencePlan = (inputs: Inputs) => Outcome;
+
+/** The inputs of one evaluation, as the reference evaluator takes them. */
+export type Inputs = Readonly<Record<string, CelInput>>;
 
 /** Plans a condition with `@bufbuild/cel`, whose meaning is the one that counts. */
-export function planCondition(
-  expression: CheckedExpression,
-  environment: CelEnvironment,
-): ReferencePlan {
-  const run = plan(environment.celEnv, withHeaderArgument(expression.ast));
-  return (bindings) => {
-    const result = run(bindings as Parameters<typeof run>[0]);
+export function planCondition(expression: CheckedExpression): ReferencePlan {
+  const run = planExpression(expression.ast);
+  return (inputs) => {
+    const result = run(inputs);
     if (typeof result === "boolean") return { kind: "answer", value: result };
     const message = isCelError(result) ? result.message : "the condition is not true or false";
     return { kind: "error", message };
   };
 }
 
+/** Plans any part of a condition; variables of macros around it are inputs too. */
+export function planExpression(ast: Expr): (inputs: Inputs) => CelResult {
+  const run = plan(CEL_ENV, withHeaderArgument(ast));
+  return (inputs) => run(inputs);
+}
+
 /** Makes the inputs of evaluations from what a policy knows once and for all. */
-export function createBinder(
-  site: Site,
-  environment: CelEnvironment,
-): (bot: Bot, verification: Verification, request: CrawlRequest, path: string) => Bindings {
+export type Binder = (bot: BotInputs, request: CrawlRequest, path: string) => Inputs;
+
+/** The fields of `bot`. */
+export type BotInputs = ReadonlyMap<string, string | boolean>;
+
+/** Makes the binder of one policy. */
+export function createBinder(site: Site, environment: CelEnvironment): Binder {
   const siteFields = siteInputs(site);
-  const sets = new Map<string, CelList>();
-  for (const [name, items] of environment.sets) sets.set(name, celList(items));
-  return (bot, verification, request, path) => ({
-    bot: botInputs(bot, verification),
+  const sets = environment.setLists;
+  return (bot, request, path) => ({
+    bot,
     request: requestInputs(request, path),
     site: siteFields,
-    labels: labelInputs(bot, request, path),
+    labels: new Map([
+      ["bot_id", String(bot.get("id"))],
+      ["host", request.host],
+      ["path", path],
+    ]),
     sets,
     [HEADERS_VARIABLE]: request.headers.all(),
   });
@@ -60,10 +70,7 @@ export function siteInputs(site: Site): ReadonlyMap<string, string> {
 }
 
 /** The fields of `bot` for one outcome of verification. */
-export function botInputs(
-  bot: Bot,
-  verification: Verification,
-): ReadonlyMap<string, string | boolean> {
+export function botInputs(bot: Bot, verification: Verification): BotInputs {
   return new Map<string, string | boolean>([
     ["id", bot.id],
     ["name", bot.name],
@@ -76,8 +83,8 @@ export function botInputs(
   ]);
 }
 
-function requestInputs(request: CrawlRequest, path: string): ReadonlyMap<string, unknown> {
-  return new Map<string, unknown>([
+function requestInputs(request: CrawlRequest, path: string): ReadonlyMap<string, CelInput> {
+  return new Map<string, CelInput>([
     ["host", request.host],
     ["method", request.method],
     ["path", path],
@@ -87,14 +94,6 @@ function requestInputs(request: CrawlRequest, path: string): ReadonlyMap<string,
     ["ip", request.address.ip],
     ["user_agent", request.userAgent],
     ["headers", request.headers.all()],
-  ]);
-}
-
-function labelInputs(bot: Bot, request: CrawlRequest, path: string): ReadonlyMap<string, string> {
-  return new Map([
-    ["bot_id", bot.id],
-    ["host", request.host],
-    ["path", path],
   ]);
 }
 
