@@ -31,7 +31,7 @@ export interface CatalogEntry {
   readonly file: string;
 }
 
-/** Known crawlers by id, in order of file name, then of writing. */
+/** Known crawlers by id: those of an operator's own files first, so that of equal tokens theirs win. */
 export type Catalog = ReadonlyMap<string, CatalogEntry>;
 
 export type ParsedCatalog =
@@ -48,7 +48,9 @@ export function parseCatalog(
 ): ParsedCatalog {
   const { entries, errors } = readEntries(documents, base);
   if (errors.length > 0) return { kind: "faulty", errors };
-  return { kind: "catalog", catalog: new Map([...base, ...entries]) };
+  const catalog = new Map(entries);
+  for (const [id, entry] of base) if (!catalog.has(id)) catalog.set(id, entry);
+  return { kind: "catalog", catalog };
 }
 
 /** What stands behind `use:` in a policy. */

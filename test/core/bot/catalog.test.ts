@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { type Catalog, parseCatalog, resolveUse, type Use } from "../../../src/core/bot/catalog.ts";
+import { createMatcher } from "../../../src/core/bot/identify.ts";
 import { formatFault } from "../../../src/core/policy/fault.ts";
 
 const ACME = `operator: Acme
@@ -98,7 +99,7 @@ bots:
 operator: Acme and neighbours
 `;
   const catalog = catalogOf(own, catalogOf(ACME));
-  expect([...catalog.keys()]).toEqual(["acmebot", "acme-agent", "neighbour"]);
+  expect([...catalog.keys()].toSorted()).toEqual(["acme-agent", "acmebot", "neighbour"]);
   const packaged = catalogOf(ACME).get("acmebot");
   expect(catalog.get("acmebot")).toEqual({
     ...packaged,
@@ -107,9 +108,16 @@ operator: Acme and neighbours
   });
 });
 
-test("an entry written over keeps its place, so that equal tokens keep their order", () => {
-  const catalog = catalogOf("bots: [{id: acmebot, class: seo}]", catalogOf(ACME));
-  expect([...catalog.keys()]).toEqual(["acmebot", "acme-agent"]);
+test("an operator's own entries stand first, so that of equal tokens theirs win", () => {
+  const own = `
+bots: [{id: mine, name: Mine, class: seo, match: {user_agents: [acmebot]}}]
+operator: Me
+confidence: observed
+checked: 2026-12-24
+`;
+  const catalog = catalogOf(own, catalogOf(ACME));
+  const match = createMatcher([...catalog.values()].map(({ bot }) => bot));
+  expect(match("AcmeBot/1.0")?.bot.id).toBe("mine");
 });
 
 test.each<[string, Use, readonly string[]]>([
