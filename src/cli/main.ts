@@ -1,6 +1,8 @@
 import { Command, CommanderError } from "commander";
+import { registerBots } from "./bots.ts";
 import { EXIT, note } from "./exit.ts";
 import { registerHealthcheck } from "./healthcheck.ts";
+import { registerPolicy } from "./policy.ts";
 import { registerServe } from "./serve.ts";
 import { registerVerifiersStatus } from "./verifiers-status.ts";
 import { registerVersion } from "./version.ts";
@@ -11,7 +13,9 @@ export function createProgram(): Command {
     .description("Governs crawlers from beside Caddy: asks a policy about every request")
     .showHelpAfterError("(crawlwall --help lists the commands)")
     .exitOverride();
+  registerBots(program);
   registerHealthcheck(program);
+  registerPolicy(program);
   registerServe(program);
   registerVerifiersStatus(program);
   registerVersion(program);

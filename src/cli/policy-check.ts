@@ -1,0 +1,57 @@
+import type { Command } from "commander";
+import { formatFault, type Warning } from "../core/policy/fault.ts";
+import { type Checked, checkPolicies } from "../load.ts";
+import { CannotRun, EXIT, type ExitCode, printJson, runCommand } from "./exit.ts";
+
+interface Options {
+  readonly config: string;
+  readonly strict?: boolean;
+  readonly json?: boolean;
+}
+
+/** `crawlwall policy check`: every fault of a policy at once, and what deserves a look. */
+export function registerPolicyCheck(policy: Command): void {
+  policy
+    .command("check")
+    .description("find every fault of a policy, and what deserves a look")
+    .requiredOption("--config <path>", "a policy file, or a folder of them")
+    .option("--strict", "fail on warnings too, but for what is not served yet")
+    .option("--json", "print JSON")
+    .action((options: Options) => runCommand(() => check(options)));
+}
+
+function check(options: Options): ExitCode {
+  const checked = checkPolicies(options.config);
+  if (checked.kind === "unreadable") throw new CannotRun(checked.causes);
+  const { errors, warnings } = checked;
+  const counted = options.strict === true ? warnings.filter(isCounted) : [];
+  const valid = errors.length + counted.length === 0;
+  if (options.json === true) printJson({ valid, errors, warnings });
+  else process.stdout.write(`${describe(checked, options.config)}\n`);
+  return valid ? EXIT.fine : EXIT.found;
+}
+
+/** What this release does not serve yet is no fault of the policy's. */
+function isCounted(warning: Warning): boolean {
+  return warning.code !== "not_served_yet";
+}
+
+type CheckedSet = Extract<Checked, { readonly kind: "checked" }>;
+
+function describe({ policies, errors, warnings }: CheckedSet, path: string): string {
+  const lines = [
+    ...errors.map(formatFault),
+    ...warnings.map((warning) => `${formatFault(warning)} (warning ${warning.code})`),
+  ];
+  const counts = [count(errors.length, "fault"), count(warnings.length, "warning")].join(", ");
+  if (errors.length > 0) return [...lines, `${path}: ${counts}`].join("\n");
+  const sites = policies.map(({ file, site, bots, rules }) => {
+    const parts = [count(bots.length, "bot"), count(rules.length, "rule")].join(", ");
+    return `${file}: site \`${site.id}\`, ${site.mode}, ${parts}`;
+  });
+  return [...lines, ...sites, counts].join("\n");
+}
+
+function count(many: number, thing: string): string {
+  return `${many === 0 ? "no" : many} ${thing}${many === 1 ? "" : "s"}`;
+}
