@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
 /** An answer, read from the bytes without a client library in between. */
@@ -34,7 +33,7 @@ export async function sendRaw(
   socket.on("error", () => undefined);
   socket.setTimeout(options.timeoutMs ?? 10_000, () => socket.destroy());
   socket.write(typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes);
-  await once(socket, "close");
+  await new Promise((resolve) => socket.once("close", resolve));
   return parseAnswer(Buffer.concat(chunks));
 }
 
