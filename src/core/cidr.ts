@@ -46,6 +46,11 @@ const NOT_PUBLIC_IPV4: readonly (readonly [number, number])[] = [
   [0xe0000000, 0xffffffff], // 224.0.0.0/3, multicast, reserved, broadcast
 ];
 
+/** By the first octet, whether any such block starts with it: for most addresses none does. */
+const HAS_NOT_PUBLIC: Uint8Array = Uint8Array.from({ length: 256 }, (_, octet) =>
+  Number(NOT_PUBLIC_IPV4.some(([first, last]) => first >>> 24 <= octet && octet <= last >>> 24)),
+);
+
 /**
  * Whether a client on the Internet can have this address, by the special-purpose registries of IANA
  * (RFC 6890). Documentation ranges count as public: examples and fixtures use them as clients.
@@ -57,6 +62,7 @@ export function isPublicAddress(address: Address): boolean {
 
 /** {@link isPublicAddress} for an IPv4 address as an unsigned 32-bit number. */
 export function isPublicIPv4(value: number): boolean {
+  if (HAS_NOT_PUBLIC[value >>> 24] === 0) return true;
   for (const [first, last] of NOT_PUBLIC_IPV4) {
     if (value <= last) return value < first;
   }

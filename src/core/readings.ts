@@ -15,21 +15,26 @@ import { hexValue } from "./address-text.ts";
 export function readingsOf(rawPath: string): readonly [string, ...string[]] | undefined {
   const once = percentDecode(rawPath);
   if (once === undefined) return undefined;
-  const twice = percentDecode(once);
-  const others = new Set([
-    twice,
-    percentDecode(stripParameters(rawPath)),
-    stripParameters(once),
-    foldBackslashes(once),
-    twice === undefined ? undefined : foldBackslashes(stripParameters(twice)),
-  ]);
   const readings = new Set(cleanings(once)).add(once);
-  for (const path of others) {
-    if (path === undefined || path === once) continue;
-    for (const text of cleanings(path)) readings.add(text);
+  for (const path of furtherDecodings(rawPath, once)) {
+    for (const text of path === once ? [] : cleanings(path)) readings.add(text);
   }
   const [canonical = once, ...rest] = Array.from(readings, toText);
   return [canonical, ...rest];
+}
+
+/** What else the path is for those who decode twice, strip parameters, or turn backslashes. */
+function furtherDecodings(rawPath: string, once: string): Iterable<string> {
+  // Most paths that are encoded at all hold a space or an accent, and nothing is to be added.
+  if (!/[%;\\]/.test(once)) return [];
+  const twice = percentDecode(once);
+  const stripped = percentDecode(stripParameters(rawPath));
+  const paths = new Set<string>();
+  if (twice !== undefined) paths.add(twice);
+  if (stripped !== undefined) paths.add(stripped);
+  paths.add(stripParameters(once)).add(foldBackslashes(once));
+  if (twice !== undefined) paths.add(foldBackslashes(stripParameters(twice)));
+  return paths;
 }
 
 /**
