@@ -6,7 +6,7 @@ import { createMatcher } from "../core/bot/identify.ts";
 import { nearest } from "../core/nearest.ts";
 import { policiesPath, readPolicyTexts } from "../io/policy-files.ts";
 import { CannotRun, cannotRunFor, EXIT, type ExitCode, printJson, runCommand } from "./exit.ts";
-import { flag } from "./serve.ts";
+import { flag } from "./flags.ts";
 
 interface Options {
   readonly policies?: string;

@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import type { Command } from "commander";
 import { EXIT, type ExitCode, note, runCommand } from "./exit.ts";
-import { flag } from "./serve.ts";
+import { flag } from "./flags.ts";
 
 const TIMEOUT_MS = 3000;
 

@@ -1,31 +1,38 @@
 import { Command, CommanderError } from "commander";
-import { registerBots } from "./bots.ts";
 import { EXIT, note } from "./exit.ts";
-import { registerHealthcheck } from "./healthcheck.ts";
-import { registerPolicy } from "./policy.ts";
-import { registerServe } from "./serve.ts";
-import { registerVerifiersStatus } from "./verifiers-status.ts";
-import { registerVersion } from "./version.ts";
 
-/** The whole command line. Each command lives in a file of its own and registers itself. */
-export function createProgram(): Command {
+type Register = (program: Command) => void;
+
+/**
+ * Each command lives in a file of its own and registers itself. A file is read when its command is
+ * called, so that `healthcheck` need not wait for a server to be loaded.
+ */
+const COMMANDS: ReadonlyMap<string, () => Promise<Register>> = new Map([
+  ["bots", async () => (await import("./bots.ts")).registerBots],
+  ["healthcheck", async () => (await import("./healthcheck.ts")).registerHealthcheck],
+  ["policy", async () => (await import("./policy.ts")).registerPolicy],
+  ["serve", async () => (await import("./serve.ts")).registerServe],
+  ["up", async () => (await import("./up.ts")).registerUp],
+  ["version", async () => (await import("./version.ts")).registerVersion],
+  ["verifiers", async () => (await import("./verifiers-status.ts")).registerVerifiersStatus],
+]);
+
+/** The command line, with the command that is called; with all of them where none is known. */
+async function createProgram(called: string | undefined): Promise<Command> {
   const program = new Command("crawlwall")
     .description("Governs crawlers from beside Caddy: asks a policy about every request")
     .showHelpAfterError("(crawlwall --help lists the commands)")
     .exitOverride();
-  registerBots(program);
-  registerHealthcheck(program);
-  registerPolicy(program);
-  registerServe(program);
-  registerVerifiersStatus(program);
-  registerVersion(program);
+  const known = COMMANDS.get(called ?? "");
+  for (const load of known === undefined ? COMMANDS.values() : [known]) (await load())(program);
   return program;
 }
 
 /** Runs the command line; the arguments are those after the program's name. Returns the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
   try {
-    await createProgram().parseAsync(args, { from: "user" });
+    const program = await createProgram(args[0]);
+    await program.parseAsync(args, { from: "user" });
   } catch (error) {
     // Commander has printed its message; help and version are no failure.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.fine : EXIT.cannotRun;

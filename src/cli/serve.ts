@@ -1,15 +1,8 @@
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { type Service, StartError, startService } from "../assemble.ts";
 import { readSettings, type Settings, SettingsError, type SettingsTexts } from "../settings.ts";
 import { CannotRun, EXIT, type ExitCode, runCommand } from "./exit.ts";
-
-/** A flag with its environment variable: `--data-dir` is `CRAWLWALL_DATA_DIR` (contract 2). */
-export function flag(flags: string, description: string, fallback?: string): Option {
-  const name = /--([a-z-]+)/.exec(flags)?.[1] ?? "";
-  const option = new Option(flags, description);
-  option.env(`CRAWLWALL_${name.toUpperCase().replaceAll("-", "_")}`);
-  return fallback === undefined ? option : option.default(fallback);
-}
+import { flag, switchFlag } from "./flags.ts";
 
 /** `crawlwall serve`: the sidecar alone. */
 export function registerServe(program: Command): void {
@@ -23,12 +16,17 @@ export function registerServe(program: Command): void {
     .addOption(flag("--trusted-proxies <cidrs>", "proxies in front of the proxy, comma-separated"))
     .addOption(flag("--shared-key-file <file>", "the proxy must send this as X-CrawlWall-Key"))
     .addOption(
-      flag("--trust-request-id", "the proxy overwrites X-Request-Id: a repeat is one decision"),
+      switchFlag(
+        "--trust-request-id",
+        "the proxy overwrites X-Request-Id: a repeat is one decision",
+      ),
     )
     .addOption(flag("--data-dir <dir>", "address lists and keys", "data"))
     .addOption(flag("--dns-servers <list>", "host:port, comma-separated (default: the system's)"))
     .addOption(flag("--verify-timeout <time>", "longest wait for a proof", "500ms"))
-    .addOption(flag("--insecure-sources", "allow http and private addresses for lists (tests)"))
+    .addOption(
+      switchFlag("--insecure-sources", "allow http and private addresses for lists (tests)"),
+    )
     .addOption(flag("--log-level <level>", "of the service log on stderr", "info"))
     .addOption(flag("--log-ip <how>", "full, truncated, hashed or none", "full"))
     .addOption(flag("--log-file <file>", "of the decision log (default: stdout)"))

@@ -3,7 +3,7 @@ import type { SourceStatus } from "../io/verify/status.ts";
 import { openVerifier } from "../io/verify/verifier.ts";
 import { loadPolicies } from "../load.ts";
 import { CannotRun, EXIT, type ExitCode, printJson, runCommand } from "./exit.ts";
-import { flag } from "./serve.ts";
+import { flag } from "./flags.ts";
 
 interface Options {
   readonly config: string;

@@ -20,9 +20,6 @@ export interface AppOptions {
 /** Above Caddy's own limit with what Caddy adds, so that a large request is not refused here first. */
 const MAX_HEADER_BYTES = 65_536;
 
-/** A check has no body; one that comes along is discarded, up to this. */
-const MAX_BODY_BYTES = 4096;
-
 /** Longer than any proxy keeps idle connections, so that we are never the one to close under a request. */
 const KEEP_ALIVE_MS = 130_000;
 
@@ -39,7 +36,6 @@ export function createApp(options: AppOptions): FastifyInstance {
     return503OnClosing: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    bodyLimit: MAX_BODY_BYTES,
     http: { maxHeaderSize: MAX_HEADER_BYTES },
     // Our own query is the proxy's or the visitor's, and never read.
     routerOptions: { querystringParser: () => NO_QUERY },
@@ -59,23 +55,16 @@ export function createApp(options: AppOptions): FastifyInstance {
 
 const NO_QUERY = Object.freeze({});
 
-/** Any method, any body: neither may turn a question into an answer that nobody decided. */
+/**
+ * Any method, and no body is ever read: neither it nor its type may turn a question into an answer
+ * that nobody decided. Node discards what comes along, and the request's time limit bounds it.
+ */
 function acceptEverything(app: FastifyInstance): void {
   for (const method of METHODS) {
     // Node gives CONNECT an event of its own; it never reaches a route.
-    if (method !== "CONNECT" && !app.supportedMethods.includes(method)) {
-      app.addHttpMethod(method, { hasBody: true });
-    }
+    if (method === "CONNECT") continue;
+    app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   }
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", (request, payload, done) => {
-    let received = 0;
-    payload.on("data", (chunk: Buffer) => {
-      received += chunk.length;
-      if (received > MAX_BODY_BYTES) request.raw.destroy();
-    });
-    done(null, undefined);
-  });
 }
 
 function registerForwardAuth(app: FastifyInstance, forwardAuth: Authz): void {

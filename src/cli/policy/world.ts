@@ -6,7 +6,7 @@ import { openVerifier, type Verifier } from "../../io/verify/verifier.ts";
 import { loadPolicies } from "../../load.ts";
 import { readSettings, type Settings, SettingsError } from "../../settings.ts";
 import { CannotRun } from "../exit.ts";
-import { flag } from "../serve.ts";
+import { flag } from "../flags.ts";
 import type { TrialWorld } from "./trial.ts";
 
 /** What tells a command which policies to try, and how claims are verified. */
