@@ -3,7 +3,7 @@ import type { SourceStatus } from "../io/verify/status.ts";
 import { openVerifier } from "../io/verify/verifier.ts";
 import { loadPolicies } from "../load.ts";
 import { CannotRun, EXIT, type ExitCode, printJson, runCommand } from "./exit.ts";
-import { flag } from "./flags.ts";
+import { flag, switchFlag } from "./flags.ts";
 
 interface Options {
   readonly config: string;
@@ -21,7 +21,7 @@ export function registerVerifiersStatus(program: Command): void {
     .description("state of every address list: that of the data dir, else a fetch")
     .requiredOption("--config <path>", "a policy file, or a folder of them")
     .addOption(flag("--data-dir <dir>", "where the service keeps its lists", "data"))
-    .addOption(flag("--insecure-sources", "allow http and private addresses for lists (tests)"))
+    .addOption(switchFlag("--insecure-sources", "allow http and private addresses for lists (tests)"))
     .option("--json", "print JSON")
     .action((options: Options) => runCommand(() => run(options)));
 }

@@ -6,7 +6,7 @@ import { openVerifier, type Verifier } from "../../io/verify/verifier.ts";
 import { loadPolicies } from "../../load.ts";
 import { readSettings, type Settings, SettingsError } from "../../settings.ts";
 import { CannotRun } from "../exit.ts";
-import { flag } from "../flags.ts";
+import { flag, switchFlag } from "../flags.ts";
 import type { TrialWorld } from "./trial.ts";
 
 /** What tells a command which policies to try, and how claims are verified. */
@@ -31,7 +31,7 @@ export function addWorldOptions(command: Command): Command {
     .addOption(flag("--data-dir <dir>", "where the service keeps its address lists", "data"))
     .addOption(flag("--dns-servers <list>", "host:port, comma-separated (default: the system's)"))
     .addOption(flag("--verify-timeout <time>", "longest wait for a proof", "500ms"))
-    .addOption(flag("--insecure-sources", "allow http and private addresses for lists (tests)"));
+    .addOption(switchFlag("--insecure-sources", "allow http and private addresses for lists (tests)"));
 }
 
 /** Loads the policies; the verifier is opened, and its lists are read, when a claim first needs it. */
