@@ -7,12 +7,9 @@ import { join } from "node:path";
  * Of two processes that make it at once, one wins and both read what it wrote.
  */
 export function readOrMake(dataDir: string, name: string, make: () => string): string {
+  const known = readIfThere(dataDir, name);
+  if (known !== undefined) return known;
   const path = join(dataDir, name);
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-  }
   mkdirSync(dataDir, { recursive: true });
   try {
     const file = openSync(path, "wx", 0o600);
@@ -24,8 +21,14 @@ export function readOrMake(dataDir: string, name: string, make: () => string): s
   return readFileSync(path, "utf8");
 }
 
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ENOENT";
+/** Reads a small file of the data directory; undefined where there is none. */
+export function readIfThere(dataDir: string, name: string): string | undefined {
+  try {
+    return readFileSync(join(dataDir, name), "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
 }
 
 /** The name of this installation in the ledger: 16 hex digits, kept in the data directory. */

@@ -5,7 +5,7 @@ import {
   type KeyObject,
 } from "node:crypto";
 import { CompactSign, calculateJwkThumbprint, compactVerify, exportJWK } from "jose";
-import { readOrMake } from "./secrets.ts";
+import { readIfThere, readOrMake } from "./secrets.ts";
 
 const CHECKPOINT_TYPE = "crawlwall-checkpoint+jwt";
 
@@ -97,4 +97,9 @@ export async function readCheckpoint(jws: string, keys: PublicKeys): Promise<Rea
   } catch {
     return keyId === undefined ? { kind: "broken" } : { kind: "unknown_key", keyId };
   }
+}
+
+/** The key that an earlier `readSigningKey` made; undefined where there is none yet. */
+export function readKnownKey(dataDir: string): string | undefined {
+  return readIfThere(dataDir, KEY_FILE);
 }
