@@ -1,0 +1,62 @@
+import { auditHost, bodyHash } from "../core/audit/crawl-delay.ts";
+import type { RobotsFetch } from "../core/audit/fetch.ts";
+import type { CrawlDelayRecord } from "../core/audit/record.ts";
+import type { AuditTarget } from "../core/audit/target.ts";
+
+/** What came of one host. */
+export interface AuditedHost {
+  readonly target: AuditTarget;
+  /** One for each of its agents. */
+  readonly records: readonly CrawlDelayRecord[];
+  /** What was served, whatever it was; undefined when nothing was. */
+  readonly body: KeptBody | undefined;
+  /** What kept a response from coming, in more detail than the records hold. */
+  readonly cause: string | undefined;
+}
+
+/** A body under its hash. */
+export interface KeptBody {
+  readonly sha256: string;
+  readonly bytes: Uint8Array;
+}
+
+/** What a run needs of the world. */
+export interface AuditPorts {
+  /** Never rejects. */
+  readonly fetch: (target: AuditTarget) => Promise<RobotsFetch>;
+  readonly nowMs: () => number;
+  /** Takes each host's outcome as it comes; the run waits for it, so that outcomes do not pile up. */
+  readonly take: (outcome: AuditedHost) => void | Promise<void>;
+}
+
+/** How many hosts are asked at a time. */
+export const AUDIT_CONCURRENCY = 16;
+
+/**
+ * Audits hosts, each of which is named once: so no origin has more than one request at a time. Rejects
+ * only when `take` does. Once `signal` is aborted no further host is asked.
+ */
+export async function runAudit(
+  targets: readonly AuditTarget[],
+  ports: AuditPorts,
+  signal?: AbortSignal,
+): Promise<void> {
+  const queue = targets.values();
+  const work = async (): Promise<void> => {
+    for (const target of queue) {
+      if (signal?.aborted === true) return;
+      await ports.take(await auditOne(target, ports));
+    }
+  };
+  await Promise.all(Array.from({ length: AUDIT_CONCURRENCY }, work));
+}
+
+async function auditOne(target: AuditTarget, ports: AuditPorts): Promise<AuditedHost> {
+  const fetched = await ports.fetch(target);
+  const records = auditHost(target, fetched, ports.nowMs());
+  if (fetched.kind === "failure") {
+    return { target, records, body: undefined, cause: `${fetched.fault}: ${fetched.cause}` };
+  }
+  const sha256 = bodyHash(fetched) ?? "";
+  return { target, records, body: { sha256, bytes: fetched.body }, cause: undefined };
+}
