@@ -176,7 +176,7 @@ function schedule(state: State): void {
   if (state.stopped.signal.aborted) return;
   const due =
     state.inARow > 0
-      ? Math.min(5_000 * 2 ** Math.min(state.inARow - 1, 10), SHORTEST_MS)
+      ? Math.min(1_000 * 2 ** Math.min(state.inARow - 1, 12), SHORTEST_MS)
       : (state.expiresAtMs - Date.now()) * 0.8;
   state.timer = setTimeout(() => void attempt(state), due * (0.9 + 0.1 * Math.random()));
   state.timer.unref();
