@@ -96,7 +96,7 @@ export function createEvent(parts: EventParts): DecisionEvent {
   const { subject, bot, decision, policy } = parts;
   return {
     id: parts.id,
-    ts: new Date(parts.nowMs).toISOString(),
+    ts: timestampOf(parts.nowMs),
     request_id: orNull(parts.requestId),
     site_id: orNull(policy?.site.id),
     host: cleanText(subject.host, 253),
@@ -132,6 +132,18 @@ export function createEvent(parts: EventParts): DecisionEvent {
     policy_hash: orNull(policy?.hash),
     duration_us: parts.durationUs,
   };
+}
+
+let lastMs = Number.NaN;
+let lastTimestamp = "";
+
+/** Many events fall into one millisecond: its text is made once. */
+function timestampOf(ms: number): string {
+  if (ms !== lastMs) {
+    lastMs = ms;
+    lastTimestamp = new Date(ms).toISOString();
+  }
+  return lastTimestamp;
 }
 
 function orNull<T>(value: T | undefined): T | null {

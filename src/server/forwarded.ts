@@ -107,34 +107,36 @@ function collect(rawHeaders: readonly string[]): Collected {
   return fields;
 }
 
-const REQUIRED = {
-  "x-forwarded-uri": "uri",
-  "x-forwarded-for": "forwardedFor",
-  "x-forwarded-host": "host",
-  "x-forwarded-proto": "scheme",
-  "x-forwarded-method": "method",
-} as const;
-
-const OPTIONAL = {
-  "user-agent": "userAgent",
-  "early-data": "earlyData",
-  "x-request-id": "requestId",
-} as const;
-
 function keep(fields: Collected, name: string, value: string): void {
-  if (isRequired(name)) {
-    if (fields[REQUIRED[name]] !== undefined) fields.repeated = name;
-    fields[REQUIRED[name]] = value;
-  } else if (isOptional(name)) {
+  switch (name) {
+    case "x-forwarded-uri":
+      fields.uri = once(fields, name, fields.uri, value);
+      return;
+    case "x-forwarded-for":
+      fields.forwardedFor = once(fields, name, fields.forwardedFor, value);
+      return;
+    case "x-forwarded-host":
+      fields.host = once(fields, name, fields.host, value);
+      return;
+    case "x-forwarded-proto":
+      fields.scheme = once(fields, name, fields.scheme, value);
+      return;
+    case "x-forwarded-method":
+      fields.method = once(fields, name, fields.method, value);
+      return;
     // Of a repeated User-Agent the first one counts, as with the proxies and applications behind us.
-    fields[OPTIONAL[name]] ??= value;
+    case "user-agent":
+      fields.userAgent ??= value;
+      return;
+    case "x-request-id":
+      fields.requestId ??= value;
+      return;
+    case "early-data":
+      fields.earlyData ??= value;
   }
 }
 
-function isRequired(name: string): name is keyof typeof REQUIRED {
-  return Object.hasOwn(REQUIRED, name);
-}
-
-function isOptional(name: string): name is keyof typeof OPTIONAL {
-  return Object.hasOwn(OPTIONAL, name);
+function once(fields: Collected, name: string, earlier: string | undefined, value: string): string {
+  if (earlier !== undefined) fields.repeated = name;
+  return value;
 }
