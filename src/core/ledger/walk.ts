@@ -1,4 +1,5 @@
-import { type ChainHead, HASH_VERSION, rowHash } from "./chain.ts";
+import { type ChainHead, EMPTY_CHAIN, rowHash } from "./chain.ts";
+import { type Cut, isOwnHash } from "./cuts.ts";
 import { EVENT_COLUMNS, type StoredRow } from "./row.ts";
 
 /** Something that is wrong with a chain. */
@@ -15,7 +16,10 @@ export interface ChainFault {
 /** A chain that is read from its start, row by row. */
 export interface ChainWalk {
   readonly writerId: string;
-  /** The last row read. */
+  /** Rows that were removed by age, in order, and how many of them were passed. */
+  readonly cuts: readonly Cut[];
+  cutsPassed: number;
+  /** The last row read or passed. */
   last: ChainHead;
   rows: number;
   faulty: number;
@@ -31,11 +35,19 @@ const MOST_FAULTS = 100;
 const PREV_HASH = EVENT_COLUMNS.length + 2;
 const SEQ = EVENT_COLUMNS.length + 1;
 const HASH = EVENT_COLUMNS.length + 3;
-const VERSION = EVENT_COLUMNS.length + 4;
 
-/** Starts after a row that is known: the last vacuumed one, or none. */
-export function startWalk(writerId: string, start: ChainHead): ChainWalk {
-  return { writerId, last: start, rows: 0, faulty: 0, faults: [], strangers: [] };
+/** Starts before the first row of a chain, of which some were removed by age. */
+export function startWalk(writerId: string, cuts: readonly Cut[]): ChainWalk {
+  return {
+    writerId,
+    cuts,
+    cutsPassed: 0,
+    last: EMPTY_CHAIN,
+    rows: 0,
+    faulty: 0,
+    faults: [],
+    strangers: [],
+  };
 }
 
 /** Reads the next row, in order of sequence numbers, and notes what is wrong with it. */
@@ -44,8 +56,9 @@ export function walkRow(walk: ChainWalk, row: StoredRow): void {
   const prevHash = String(row[PREV_HASH]);
   const hash = String(row[HASH]);
   walk.rows++;
+  passCuts(walk, seq);
   if (seq > walk.last.seq + 1) noteRemoved(walk, walk.last.seq + 1, seq - 1);
-  if (row[VERSION] !== HASH_VERSION || rowHash(walk.writerId, seq, prevHash, row) !== hash) {
+  if (!isOwnHash(walk.writerId, row)) {
     walk.faulty++;
     if (walk.strangers.length < MOST_FAULTS) walk.strangers.push(row);
   } else if (seq === walk.last.seq + 1 && prevHash !== walk.last.hash) {
@@ -59,6 +72,7 @@ export function walkRow(walk: ChainWalk, row: StoredRow): void {
  * meanwhile, are not missed.
  */
 export function endWalk(walk: ChainWalk, head: ChainHead): void {
+  passCuts(walk, head.seq + 1);
   if (walk.last.seq < head.seq) noteRemoved(walk, walk.last.seq + 1, head.seq);
   else if (walk.last.seq === head.seq && walk.last.hash !== head.hash) {
     walk.faulty++;
@@ -71,6 +85,35 @@ export function endWalk(walk: ChainWalk, head: ChainHead): void {
     });
   }
   nameStrangers(walk);
+}
+
+/** Goes on behind the rows before `seq` that were removed by age. */
+function passCuts(walk: ChainWalk, seq: number): void {
+  for (;;) {
+    const cut = walk.cuts[walk.cutsPassed];
+    if (cut === undefined || cut.from >= seq) return;
+    walk.cutsPassed++;
+    // Another installation may have signed the same cut, or a part of it.
+    if (cut.to > walk.last.seq) passCut(walk, cut);
+  }
+}
+
+function passCut(walk: ChainWalk, cut: Cut): void {
+  const { last } = walk;
+  if (cut.from > last.seq + 1) noteRemoved(walk, last.seq + 1, cut.from - 1);
+  else if (cut.from === last.seq + 1 && cut.prev_hash !== last.hash) noteReplaced(walk, cut);
+  walk.last = { seq: cut.to, hash: cut.hash };
+}
+
+function noteReplaced(walk: ChainWalk, cut: Cut): void {
+  walk.faulty++;
+  pushFault(walk, {
+    kind: "edited",
+    writer_id: walk.writerId,
+    seq: cut.from - 1,
+    event_id: null,
+    message: `row ${cut.from - 1} is not the one that the vacuumed row ${cut.from} followed`,
+  });
 }
 
 function noteRemoved(walk: ChainWalk, first: number, last: number): void {

@@ -58,7 +58,7 @@ const MIGRATIONS: readonly Migration[] = [
       );
       create unique index events_by_id on events (id);
       create unique index events_by_chain on events (writer_id, seq);
-      create index events_by_time on events (ts);
+      create index events_by_time on events (ts, writer_id, seq);
       create table writers (
         writer_id text not null primary key,
         site_id text,

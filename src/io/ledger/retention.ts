@@ -1,4 +1,5 @@
 import type { LedgerQuery } from "./ledger.ts";
+import type { VacuumPlace, VacuumStep } from "./vacuum.ts";
 
 /** How long the counts of an hour are kept: over a year, so that years can be compared. */
 const HOURS_KEPT_MS = 400 * 86_400_000;
@@ -11,23 +12,24 @@ export interface Retention {
 }
 
 /**
- * Removes events by age, chain by chain and some thousand at a time, so that writes go on in between,
+ * Removes events by age, some thousand at a time, so that writes go on in between,
  * and counts older than 400 days. Resolves to how many events went.
  */
 export async function vacuumLedger(query: LedgerQuery, retention: Retention): Promise<number> {
   const { ageOf, nowMs } = retention;
   const at = new Date(nowMs).toISOString();
-  let removed = 0;
-  for (const { writer_id, site_id } of await query("writers", undefined)) {
+  const before = new Map<string | null, string>();
+  for (const { site_id } of await query("writers", undefined)) {
     const age = ageOf(site_id);
-    if (age === undefined) continue;
-    const request = { writerId: writer_id, before: new Date(nowMs - age).toISOString(), at };
-    for (;;) {
-      const step = await query("vacuumChain", request);
-      removed += step;
-      if (step === 0) break;
-    }
+    if (age !== undefined) before.set(site_id, new Date(nowMs - age).toISOString());
   }
+  let removed = 0;
+  let after: VacuumPlace | undefined;
+  do {
+    const step: VacuumStep = await query("vacuumStep", { before: [...before], after, at });
+    removed += step.removed;
+    after = step.next;
+  } while (after !== undefined);
   await query("dropHours", { before: new Date(nowMs - HOURS_KEPT_MS).toISOString() });
   return removed;
 }

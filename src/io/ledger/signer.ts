@@ -5,6 +5,7 @@ import {
   type KeyObject,
 } from "node:crypto";
 import { CompactSign, calculateJwkThumbprint, compactVerify, exportJWK } from "jose";
+import type { Cut } from "../../core/ledger/cuts.ts";
 import { readIfThere, readOrMake } from "./secrets.ts";
 
 const CHECKPOINT_TYPE = "crawlwall-checkpoint+jwt";
@@ -15,11 +16,9 @@ export interface Checkpoint {
   /** The last row at that time. */
   readonly seq: number;
   readonly hash: string;
-  /** Rows up to this one were vacuumed; 0 where none was. */
-  readonly cut_seq: number;
-  /** The hash of the last vacuumed row, which the first kept one names as its predecessor. */
-  readonly cut_hash: string;
-  /** How many of the vacuumed rows were edited, moved or missing. */
+  /** Rows that were removed by age. */
+  readonly cuts: readonly Cut[];
+  /** How many of those were edited or moved before. */
   readonly cut_faults: number;
   /** RFC 3339. */
   readonly at: string;

@@ -1,7 +1,7 @@
 import type { LedgerReport } from "../../core/ledger/report.ts";
 import type { EventRow, StoredRow } from "../../core/ledger/row.ts";
 import { type AppendResult, appendEvents } from "./append.ts";
-import { signGrownChains, type VacuumRequest, vacuumChain } from "./checkpoints.ts";
+import { signGrownChains } from "./checkpoints.ts";
 import { type Database, type TableInsert, textOf } from "./database.ts";
 import { type EventsPage, type EventsRequest, readEvent, readEvents } from "./events.ts";
 import { createHourlyCounts, dropHours } from "./hourly.ts";
@@ -11,6 +11,7 @@ import { checkSchema, migrate } from "./migrations.ts";
 import { type ReportRequest, readReport } from "./report.ts";
 import { createSigner, type Signer } from "./signer.ts";
 import { openSqlite } from "./sqlite.ts";
+import { type VacuumRequest, type VacuumStep, vacuumStep } from "./vacuum.ts";
 import { type VerifyRequest, type VerifyResult, verifyLedger } from "./verify.ts";
 import { readWriters, type Writer } from "./writers.ts";
 
@@ -36,7 +37,7 @@ export interface StoreRequests {
   /** Signs this installation's chains where they grew. */
   sign: undefined;
   writers: undefined;
-  vacuumChain: VacuumRequest;
+  vacuumStep: VacuumRequest;
   /** Removes counts of hours before one. */
   dropHours: { readonly before: string };
   events: EventsRequest;
@@ -57,7 +58,7 @@ export interface StoreReplies {
   keepPolicies: undefined;
   sign: undefined;
   writers: readonly Writer[];
-  vacuumChain: number;
+  vacuumStep: VacuumStep;
   dropHours: undefined;
   events: EventsPage;
   event: StoredRow | undefined;
@@ -161,7 +162,7 @@ function keepingOf(
   database: Database,
   instance: string,
   signer: Signer | undefined,
-): Pick<LedgerStore, "sign" | "vacuumChain" | "dropHours"> {
+): Pick<LedgerStore, "sign" | "vacuumStep" | "dropHours"> {
   const needSigner = (): Signer => {
     if (signer === undefined) throw new Error("the ledger was opened without its signing key");
     return signer;
@@ -171,7 +172,7 @@ function keepingOf(
       await signGrownChains(database, needSigner(), instance, now());
       return undefined;
     },
-    vacuumChain: (request) => vacuumChain(database, needSigner(), request),
+    vacuumStep: (request) => vacuumStep(database, needSigner(), request),
     dropHours: async ({ before }) => {
       await dropHours(database, before);
       return undefined;

@@ -1,4 +1,5 @@
 import { type ChainHead, EMPTY_CHAIN } from "../../core/ledger/chain.ts";
+import type { Cut } from "../../core/ledger/cuts.ts";
 import {
   type ChainFault,
   type ChainWalk,
@@ -35,8 +36,8 @@ export interface VerifyResult {
 
 export interface ChainState {
   readonly writer_id: string;
-  /** The first row that is kept. */
-  readonly first: number;
+  /** Stretches of rows that were removed by age, and said so in a signed checkpoint. */
+  readonly removed: number;
   readonly last: number;
   readonly hash: string;
   readonly checkpoint: string | null;
@@ -64,7 +65,7 @@ export function verifyLedger(database: Database, request: VerifyRequest): Promis
       walks.push(walk);
       chains.push({
         writer_id: id,
-        first: startOf(signed).seq + 1,
+        removed: cutsOf(signed).length,
         last: walk.last.seq,
         hash: walk.last.hash,
         checkpoint: evidence.newest.get(id) ?? null,
@@ -166,13 +167,11 @@ async function readChainNames(database: Database): Promise<readonly string[]> {
   return rows.map((row) => textOf(row, "id"));
 }
 
-/** The last vacuumed row: the farthest cut that was signed. */
-function startOf(signed: readonly Checkpoint[]): ChainHead {
-  let start = EMPTY_CHAIN;
-  for (const { cut_seq, cut_hash } of signed) {
-    if (cut_seq > start.seq) start = { seq: cut_seq, hash: cut_hash };
-  }
-  return start;
+/** What was removed by age, by all that was signed. */
+function cutsOf(signed: readonly Checkpoint[]): readonly Cut[] {
+  const newest = signed.flatMap(({ cuts }) => cuts);
+  const distinct = new Map(newest.map((cut) => [`${cut.from} ${cut.to}`, cut]));
+  return [...distinct.values()].sort((left, right) => left.from - right.from || left.to - right.to);
 }
 
 async function walkChain(
@@ -181,7 +180,7 @@ async function walkChain(
   signed: readonly Checkpoint[],
   head: ChainHead | undefined,
 ): Promise<ChainWalk> {
-  const walk = startWalk(writerId, startOf(signed));
+  const walk = startWalk(writerId, cutsOf(signed));
   const expected = new Map(signed.map(({ seq, hash }) => [seq, hash]));
   noteCutFaults(walk, signed);
   for (;;) {
@@ -227,6 +226,6 @@ function noteCutFaults(walk: ChainWalk, signed: readonly Checkpoint[]): void {
     writer_id: walk.writerId,
     seq: 0,
     event_id: null,
-    message: `of the vacuumed rows ${count} were edited, moved or missing already`,
+    message: `of the rows removed by age ${count} were edited or moved before`,
   });
 }
