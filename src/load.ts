@@ -1,8 +1,8 @@
-import { parseCatalog } from "./core/bot/catalog.ts";
+import { type Catalog, type ParsedCatalog, parseCatalog } from "./core/bot/catalog.ts";
 import { compilePolicies } from "./core/policy/compile.ts";
 import { type Fault, formatFault, type Warning } from "./core/policy/fault.ts";
 import type { Policy } from "./core/policy/policy.ts";
-import { readPolicyTexts } from "./io/policy-files.ts";
+import { type PolicyTexts, readPolicyTexts } from "./io/policy-files.ts";
 
 /** A set of policies read and compiled, or every reason why not, a line each. */
 export type Loaded =
@@ -38,18 +38,38 @@ export function checkPolicies(path: string): Checked {
   const read = readPolicyTexts(path);
   if (read.kind === "unreadable") return read;
   const { texts } = read;
-  const packaged = parseCatalog(texts.catalog);
-  if (packaged.kind === "faulty") return faulty(packaged.errors, []);
-  const catalog = parseCatalog(texts.overlay, packaged.catalog);
-  if (catalog.kind === "faulty") return faulty(catalog.errors, []);
-  const compiled = compilePolicies(texts.policies, { catalog: catalog.catalog });
-  if (compiled.kind === "faulty") return faulty(compiled.errors, compiled.warnings);
+  const catalog = lazyCatalog(texts);
+  const compiled = compilePolicies(texts.policies, catalog);
+  const errors = [...catalog.errors(), ...(compiled.kind === "faulty" ? compiled.errors : [])];
+  if (compiled.kind === "faulty" || errors.length > 0) return faulty(errors, compiled.warnings);
   return {
     kind: "checked",
     policies: compiled.policies,
     errors: [],
     warnings: compiled.warnings,
   };
+}
+
+interface LazyCatalog {
+  readonly catalog: Catalog;
+  errors(): readonly Fault[];
+}
+
+/** Hundreds of crawlers are parsed only for a policy that uses one. */
+function lazyCatalog(texts: PolicyTexts): LazyCatalog {
+  let parsed: ParsedCatalog | undefined;
+  return {
+    get catalog() {
+      parsed ??= parseBoth(texts);
+      return parsed.kind === "catalog" ? parsed.catalog : new Map();
+    },
+    errors: () => (parsed?.kind === "faulty" ? parsed.errors : []),
+  };
+}
+
+function parseBoth(texts: PolicyTexts): ParsedCatalog {
+  const packaged = parseCatalog(texts.catalog);
+  return packaged.kind === "faulty" ? packaged : parseCatalog(texts.overlay, packaged.catalog);
 }
 
 function faulty(errors: readonly Fault[], warnings: readonly Warning[]): Checked {
