@@ -56,16 +56,8 @@ export function parseCatalog(
 /** What stands behind `use:` in a policy. */
 export type Use = string | readonly string[] | { readonly class: string };
 
-/** A crawler taken from the catalog. */
-export interface UsedBot {
-  /** Without the verifiers named in `unsupported`. */
-  readonly bot: Bot;
-  /** What proves it that this release cannot use yet, for a warning: `signatures (web_bot_auth)`. */
-  readonly unsupported: readonly string[];
-}
-
 export type ResolvedUse =
-  | { readonly kind: "bots"; readonly bots: readonly UsedBot[] }
+  | { readonly kind: "bots"; readonly bots: readonly Bot[] }
   | { readonly kind: "faulty"; readonly problems: readonly UseProblem[] };
 
 /** What is wrong with a `use:`. */
@@ -77,18 +69,18 @@ export interface UseProblem {
 
 /** The crawlers that a policy's `use:` names: an id, a list of ids, `{class: search}` or `all`. */
 export function resolveUse(catalog: Catalog, use: Use): ResolvedUse {
-  if (use === "all") return { kind: "bots", bots: [...catalog.values()].map(usable) };
+  if (use === "all") return { kind: "bots", bots: [...catalog.values()].map(({ bot }) => bot) };
   if (typeof use === "string") return resolveIds(catalog, [use], false);
   if ("class" in use) return resolveClass(catalog, use.class);
   return resolveIds(catalog, use, true);
 }
 
 function resolveIds(catalog: Catalog, ids: readonly string[], isList: boolean): ResolvedUse {
-  const bots: UsedBot[] = [];
+  const bots: Bot[] = [];
   const problems: UseProblem[] = [];
   for (const [index, id] of ids.entries()) {
     const entry = catalog.get(id);
-    if (entry !== undefined) bots.push(usable(entry));
+    if (entry !== undefined) bots.push(entry.bot);
     else problems.push({ index: isList ? index : undefined, message: unknownId(catalog, id) });
   }
   return problems.length > 0 ? { kind: "faulty", problems } : { kind: "bots", bots };
@@ -103,7 +95,7 @@ function unknownId(catalog: Catalog, id: string): string {
 
 function resolveClass(catalog: Catalog, name: string): ResolvedUse {
   const entries = [...catalog.values()];
-  const bots = entries.filter(({ bot }) => bot.class === name).map(usable);
+  const bots = entries.map(({ bot }) => bot).filter((bot) => bot.class === name);
   if (bots.length > 0) return { kind: "bots", bots };
   const classes = [...new Set(entries.map(({ bot }) => bot.class))].sort();
   const near = nearest(name, classes);
@@ -111,11 +103,4 @@ function resolveClass(catalog: Catalog, name: string): ResolvedUse {
   const hint = near === undefined ? known : `did you mean \`${near}\`?`;
   const message = `the catalog has no crawler of class \`${name}\`; ${hint}`;
   return { kind: "faulty", problems: [{ index: undefined, message }] };
-}
-
-/** The entry's bot with the verifiers that this release runs. */
-function usable({ bot }: CatalogEntry): UsedBot {
-  const verifiers = bot.verifiers.filter(({ kind }) => kind !== "web_bot_auth");
-  if (verifiers.length === bot.verifiers.length) return { bot, unsupported: [] };
-  return { bot: { ...bot, verifiers }, unsupported: ["signatures (`web_bot_auth`)"] };
 }

@@ -1,5 +1,5 @@
 import type { Bot } from "../bot/bot.ts";
-import { type Catalog, resolveUse, type UsedBot } from "../bot/catalog.ts";
+import { type Catalog, resolveUse } from "../bot/catalog.ts";
 import type { Path } from "./document.ts";
 import { type BotOverrides, type BotSource, UNKNOWN_BOT } from "./schema-bots.ts";
 
@@ -16,14 +16,7 @@ export interface BotTable {
   /** Where in the file each bot was written, by id. */
   readonly indexes: ReadonlyMap<string, number>;
   readonly errors: readonly BotProblem[];
-  /** What the catalog could not give. */
-  readonly unsupported: readonly BotProblem[];
 }
-
-/** Verifiers that a policy can name and this release cannot run: one line goes when its part lands. */
-const NOT_HERE_YET: ReadonlyMap<string, string> = new Map([
-  ["web_bot_auth", "`web_bot_auth` is not supported yet: signatures cannot be checked; remove it"],
-]);
 
 interface Candidate {
   readonly bot: Bot;
@@ -36,22 +29,19 @@ interface Candidate {
 /** Resolves `use:` and finds bots that are written twice; faulty entries are undefined. */
 export function compileBots(
   sources: readonly (BotSource | undefined)[],
-  catalog: Catalog,
+  world: { readonly catalog: Catalog },
 ): BotTable {
   const errors: BotProblem[] = [];
-  const unsupported: BotProblem[] = [];
   const candidates: Candidate[] = [];
   for (const [index, source] of sources.entries()) {
     if (source === undefined) continue;
-    errors.push(...notHereYet(source, index));
     if (source.kind === "own") {
       candidates.push({ bot: source.bot, index, path: ["bots", index, "id"], rank: 0 });
       continue;
     }
-    const used = takeFromCatalog(source, index, catalog);
+    const used = takeFromCatalog(source, index, world.catalog);
     candidates.push(...used.candidates);
     errors.push(...used.errors);
-    unsupported.push(...used.unsupported);
   }
   const chosen = choose(candidates, errors);
   const all = [...chosen.values()].toSorted((left, right) => left.index - right.index);
@@ -60,15 +50,7 @@ export function compileBots(
     defaultBot: all.find(({ bot }) => bot.isDefault)?.bot ?? UNKNOWN_BOT,
     indexes: new Map(all.map(({ bot, index }) => [bot.id, index])),
     errors,
-    unsupported,
   };
-}
-
-function notHereYet(source: BotSource, index: number): readonly BotProblem[] {
-  const verifiers =
-    source.kind === "own" ? source.bot.verifiers : (source.overrides.verifiers ?? []);
-  const messages = verifiers.flatMap(({ kind }) => NOT_HERE_YET.get(kind) ?? []);
-  return messages.map((message) => ({ path: ["bots", index, "verify"], message }));
 }
 
 type UseSource = Extract<BotSource, { readonly kind: "use" }>;
@@ -77,7 +59,7 @@ function takeFromCatalog(
   source: UseSource,
   index: number,
   catalog: Catalog,
-): Pick<BotTable, "errors" | "unsupported"> & { readonly candidates: readonly Candidate[] } {
+): Pick<BotTable, "errors"> & { readonly candidates: readonly Candidate[] } {
   const path: Path = ["bots", index, "use"];
   const resolved = resolveUse(catalog, source.use);
   if (resolved.kind === "faulty") {
@@ -85,18 +67,17 @@ function takeFromCatalog(
       path: problem.index === undefined ? path : [...path, problem.index],
       message: problem.message,
     }));
-    return { candidates: [], errors, unsupported: [] };
+    return { candidates: [], errors };
   }
   const rank = rankOf(source);
   return {
-    candidates: resolved.bots.map(({ bot }, item) => ({
+    candidates: resolved.bots.map((bot, item) => ({
       bot: overrideBot(bot, source.overrides),
       index,
       path: Array.isArray(source.use) ? [...path, item] : path,
       rank,
     })),
     errors: resolved.bots.length > 1 ? personalOverrides(source.overrides, index) : [],
-    unsupported: resolved.bots.flatMap((used) => unsupportedOf(used, path)),
   };
 }
 
@@ -118,13 +99,6 @@ function personalOverrides(overrides: BotOverrides, index: number): readonly Bot
       path: ["bots", index, key],
       message: `\`${key}\` belongs to one bot, and \`use\` names several; use each by its id`,
     }));
-}
-
-function unsupportedOf(used: UsedBot, path: Path): readonly BotProblem[] {
-  return used.unsupported.map((what) => ({
-    path,
-    message: `\`${used.bot.id}\` could also be proved by ${what}, which is not supported yet`,
-  }));
 }
 
 function overrideBot(bot: Bot, overrides: BotOverrides): Bot {

@@ -20,6 +20,7 @@ export interface PolicyText {
 
 /** What a policy may refer to beyond its own text. */
 export interface PolicyWorld {
+  /** Read only where a policy says `use:`. */
   readonly catalog: Catalog;
 }
 
@@ -52,7 +53,7 @@ export function compileText({ file, text }: PolicyText, world: PolicyWorld): Com
     return { result: { kind: "faulty", errors: sorted(faults), warnings: [] }, document };
   }
   const reading = readPolicy(document.value);
-  const bots = compileBots(reading.bots, world.catalog);
+  const bots = compileBots(reading.bots, world);
   const conditions = checkConditions(document, reading);
   const errors = [
     ...faults,
@@ -148,7 +149,7 @@ function repeatedRules(document: SourceDocument): readonly Fault[] {
 function assemblePolicy(
   document: SourceDocument,
   source: PolicySource,
-  { bots, defaultBot, unsupported }: BotTable,
+  { bots, defaultBot }: BotTable,
   checked: ReadonlyMap<number, CheckedExpression>,
 ): CompiledPolicy {
   const indexed = indexRules(source, checked);
@@ -174,14 +175,7 @@ function assemblePolicy(
     evaluator: createEvaluator(content),
   };
   const written = new Set(Object.keys(document.value ?? {}));
-  const notices = [
-    ...noticesOf(policy, indexed, written),
-    ...unsupported.map((problem) => ({
-      ...problem,
-      code: "unsupported_verifier",
-      place: undefined,
-    })),
-  ];
+  const notices = noticesOf(policy, indexed, written);
   const warnings = notices.map((notice) => toWarning(document, notice));
   return { kind: "policy", policy, warnings: sorted(warnings) };
 }

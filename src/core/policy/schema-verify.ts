@@ -2,12 +2,12 @@ import { z } from "zod";
 import { ADDRESS_FORMATS, DEFAULT_ADDRESS_FORMAT } from "../bot/address-document.ts";
 import type { AddressSource, BotVerifier } from "../bot/bot.ts";
 import { parseSelector } from "../bot/json-selector.ts";
+import { bareOrigin } from "../bot/signature-agent.ts";
 import { parseCidr } from "../cidr.ts";
 import { parseNameSuffix } from "./name-suffix.ts";
 import { duration, line, webUrl } from "./schema-terms.ts";
 
 const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 const MOST_SOURCES = 16;
 const MOST_CIDRS = 10_000;
 
@@ -71,18 +71,22 @@ const suffix = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-const directory = webUrl.refine(
-  (text) => text.startsWith("https://"),
-  "is no https address; a key that travels in the clear proves nothing, write `https://`",
-);
+/** Plain http is refused when the directory is read, unless `--insecure-sources` allows it. */
+const directory = webUrl.transform((text, context) => {
+  const origin = bareOrigin(text);
+  if (origin !== undefined) return origin;
+  const message = `is more than an origin; write \`${URL.parse(text)?.origin ?? "https://bot.example"}\``;
+  context.addIssue({ code: "custom", message });
+  return z.NEVER;
+});
 
 const ipRanges = z
   .strictObject({
     type: z.literal("ip_ranges"),
     sources: z.array(source).min(1).max(MOST_SOURCES),
-    refresh: duration(MINUTE_MS, "60s").default(12 * HOUR_MS),
+    refresh: duration(MINUTE_MS, "60s").prefault("12h"),
     stale_action: z.enum(["fail_closed", "use_stale"]).default("fail_closed"),
-    max_stale: duration(0, "0s").default(0),
+    max_stale: duration(0, "0s").prefault("0s"),
   })
   .refine((written) => written.stale_action !== "use_stale" || written.max_stale > 0, {
     path: ["stale_action"],
