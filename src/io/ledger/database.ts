@@ -1,6 +1,6 @@
 import type { ColumnKind } from "../../core/ledger/row.ts";
 
-export type SqlValue = string | number | boolean | null;
+export type SqlValue = string | number | boolean | null | Uint8Array;
 
 /** A row as a database gives it back: booleans of SQLite are 0 and 1. */
 export type SqlRow = Readonly<Record<string, unknown>>;

@@ -210,5 +210,7 @@ function inDialect(engine: Database["engine"], sql: string): string {
   return sql
     .replace(/\b(?:bigint|boolean)\b/g, "integer")
     .replace(/\bjson\b/g, "text")
+    .replace(/\bbytea\b/g, "blob")
+    .replace(/\bdouble precision\b/g, "real")
     .replace(/^ {6}\);/gm, ") strict;");
 }

@@ -125,7 +125,7 @@ function insertRows(
   for (const row of rows) statement.run(...row.map(bind));
 }
 
-function bind(value: SqlValue): string | number | null {
+function bind(value: SqlValue): string | number | null | Uint8Array {
   return typeof value === "boolean" ? Number(value) : value;
 }
 
