@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 // Plain JavaScript: it must be able to say that the Node it runs on is too old.
 import { existsSync } from "node:fs";
-import { enableCompileCache } from "node:module";
 import { fileURLToPath } from "node:url";
 
 const [major = 0, minor = 0, patch = 0] = process.versions.node.split(".").map(Number);
@@ -17,8 +16,11 @@ if (keepsAllHeaders()) {
   const built = new URL("../dist/cli/main.js", import.meta.url);
   const source = new URL("../src/cli/main.ts", import.meta.url);
   const isBuilt = existsSync(built);
-  // A checkout strips the types of each file that it loads: once is enough.
-  if (!isBuilt) enableCompileCache(fileURLToPath(new URL("../.cache/node", import.meta.url)));
+  if (!isBuilt) {
+    // A checkout strips the types of each file that it loads: once is enough.
+    const { enableCompileCache } = await import("node:module");
+    enableCompileCache(fileURLToPath(new URL("../.cache/node", import.meta.url)));
+  }
   const { main } = await import(isBuilt ? built.href : source.href);
   process.exitCode = await main(process.argv.slice(2));
 } else {
