@@ -8,6 +8,7 @@ const SRC = resolve(import.meta.dirname, "../src");
 const ROOMS = [
   "core",
   "gate.ts",
+  "audit",
   "io/ledger",
   "io/limits",
   "io/verify",
@@ -26,6 +27,7 @@ type Room = (typeof ROOMS)[number];
 const ALLOWED: Readonly<Record<Room, readonly Room[]>> = {
   core: [],
   "gate.ts": ["core"],
+  audit: ["core"],
   "io/ledger": ["core"],
   "io/limits": ["core", "gate.ts"],
   "io/verify": ["core", "gate.ts"],
@@ -34,6 +36,7 @@ const ALLOWED: Readonly<Record<Room, readonly Room[]>> = {
   "settings.ts": ["core", "server"],
   "load.ts": ["core", "io"],
   "assemble.ts": [
+    "audit",
     "core",
     "gate.ts",
     "io",

@@ -1,23 +1,13 @@
 import { auditHost, bodyHash } from "../core/audit/crawl-delay.ts";
 import type { RobotsFetch } from "../core/audit/fetch.ts";
-import type { CrawlDelayRecord } from "../core/audit/record.ts";
+import type { KeptAudit } from "../core/audit/stored.ts";
 import type { AuditTarget } from "../core/audit/target.ts";
 
 /** What came of one host. */
-export interface AuditedHost {
+export interface AuditedHost extends KeptAudit {
   readonly target: AuditTarget;
-  /** One for each of its agents. */
-  readonly records: readonly CrawlDelayRecord[];
-  /** What was served, whatever it was; undefined when nothing was. */
-  readonly body: KeptBody | undefined;
   /** What kept a response from coming, in more detail than the records hold. */
   readonly cause: string | undefined;
-}
-
-/** A body under its hash. */
-export interface KeptBody {
-  readonly sha256: string;
-  readonly bytes: Uint8Array;
 }
 
 /** What a run needs of the world. */

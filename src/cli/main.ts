@@ -8,6 +8,7 @@ type Register = (program: Command) => void;
  * called, so that `healthcheck` need not wait for a server to be loaded.
  */
 const COMMANDS: ReadonlyMap<string, () => Promise<Register>> = new Map([
+  ["audit", async () => (await import("./audit.ts")).registerAudit],
   ["bots", async () => (await import("./bots.ts")).registerBots],
   ["healthcheck", async () => (await import("./healthcheck.ts")).registerHealthcheck],
   ["policy", async () => (await import("./policy.ts")).registerPolicy],

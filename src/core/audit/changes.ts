@@ -1,4 +1,4 @@
-import type { CrawlDelayRecord } from "./record.ts";
+import type { StoredAudit } from "./stored.ts";
 
 /** What decides whether two audits of one host say the same. */
 const COMPARED = [
@@ -13,24 +13,24 @@ const COMPARED = [
   "body_sha256",
   "final_url",
   "warnings",
-] as const satisfies readonly (keyof CrawlDelayRecord)[];
+] as const satisfies readonly (keyof StoredAudit)[];
 
 /** A time in which audits of one host, for one crawler, said the same. */
 export interface AuditPeriod {
-  readonly scheme: "http" | "https";
+  readonly scheme: string;
   readonly host: string;
   readonly audited_agent: string;
   readonly first_checked_at: string;
   readonly last_checked_at: string;
   readonly checks: number;
   /** The columns that differ from the period before; empty for the first one. */
-  readonly changed: readonly (keyof CrawlDelayRecord)[];
+  readonly changed: readonly (keyof StoredAudit)[];
   /** The last record of the period. */
-  readonly record: CrawlDelayRecord;
+  readonly record: StoredAudit;
 }
 
 /** Joins records that say the same into periods, in order of time for each host and crawler. */
-export function periodsOf(records: readonly CrawlDelayRecord[]): readonly AuditPeriod[] {
+export function periodsOf(records: readonly StoredAudit[]): readonly AuditPeriod[] {
   const series = Map.groupBy(
     records,
     ({ scheme, host, audited_agent }) => `${scheme}://${host} ${audited_agent}`,
@@ -42,7 +42,7 @@ export function periodsOf(records: readonly CrawlDelayRecord[]): readonly AuditP
   );
 }
 
-function extend(periods: readonly AuditPeriod[], record: CrawlDelayRecord): readonly AuditPeriod[] {
+function extend(periods: readonly AuditPeriod[], record: StoredAudit): readonly AuditPeriod[] {
   const last = periods.at(-1);
   const changed = last === undefined ? [] : differences(last.record, record);
   if (last !== undefined && changed.length === 0) {
@@ -65,10 +65,7 @@ function extend(periods: readonly AuditPeriod[], record: CrawlDelayRecord): read
   ];
 }
 
-function differences(
-  before: CrawlDelayRecord,
-  after: CrawlDelayRecord,
-): readonly (keyof CrawlDelayRecord)[] {
+function differences(before: StoredAudit, after: StoredAudit): readonly (keyof StoredAudit)[] {
   return COMPARED.filter(
     (column) => JSON.stringify(before[column]) !== JSON.stringify(after[column]),
   );

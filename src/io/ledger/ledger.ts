@@ -1,3 +1,4 @@
+import type { KeptAudit } from "../../core/audit/stored.ts";
 import type { DecisionEvent } from "../../core/event.ts";
 import type { StoreReplies, StoreRequests } from "./store.ts";
 
@@ -53,6 +54,8 @@ export interface Ledger {
   isOpen(): boolean;
   /** Keeps the policies that decide from now on, and how long each site's events are kept. */
   adopt(policies: readonly KeptPolicy[], retentionMs: ReadonlyMap<string, number>): void;
+  /** Keeps the audit of one host; rejects with `UnavailableError` where that is not possible now. */
+  keepAudit(audit: KeptAudit): Promise<void>;
   /** Asks on a connection of its own, so that a long report delays no write. */
   readonly query: LedgerQuery;
 }

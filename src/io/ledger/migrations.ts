@@ -136,6 +136,42 @@ const MIGRATIONS: readonly Migration[] = [
           sum(case when status >= 400 then 1 else 0 end), sum(case when would_block then 1 else 0 end)
         from events group by 1, 2, 3;`,
   },
+  {
+    brings: "crawl-delay audits, and the bodies they saw, once for each hash",
+    sql: `
+      create table robots_bodies (
+        sha256 text not null primary key,
+        body bytea not null,
+        since timestamptz not null
+      );
+      create table crawl_delay_audits (
+        host text not null,
+        rate_limit_required boolean not null,
+        robots_status_code integer,
+        has_robots_file boolean not null,
+        effective_user_agent text,
+        crawl_delay_raw text,
+        crawl_delay_seconds numeric,
+        has_valid_crawl_delay boolean not null,
+        crawl_delay_violation boolean not null,
+        parser_error_code text,
+        checked_at timestamptz not null,
+        scheme text not null,
+        audited_agent text not null,
+        content_type text,
+        response_size integer,
+        response_bytes integer,
+        body_sha256 text,
+        final_url text,
+        redirects json not null,
+        attempts integer not null,
+        error_class text,
+        error_detail text,
+        line integer,
+        warnings json not null
+      );
+      create index crawl_delay_audits_by_host on crawl_delay_audits (host, checked_at);`,
+  },
 ];
 
 /** The schema that this version writes. */
@@ -209,8 +245,8 @@ function inDialect(engine: Database["engine"], sql: string): string {
   if (engine === "postgres") return sql.replace(/\btext\b/g, 'text collate "C"');
   return sql
     .replace(/\b(?:bigint|boolean)\b/g, "integer")
-    .replace(/\bjson\b/g, "text")
+    .replace(/\b(?:json|timestamptz)\b/g, "text")
     .replace(/\bbytea\b/g, "blob")
-    .replace(/\bdouble precision\b/g, "real")
+    .replace(/\bnumeric\b/g, "real")
     .replace(/^ {6}\);/gm, ") strict;");
 }

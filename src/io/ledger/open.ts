@@ -106,6 +106,9 @@ function ledgerOf(
     counters: queue.counters,
     isOpen: () => isOpenAtFirst || queue.counters().written > 0,
     query: reader.query,
+    keepAudit: async (audit) => {
+      await writer.query("keepAudit", audit);
+    },
     close: () => {
       closing ??= close();
       return closing;
