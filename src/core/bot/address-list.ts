@@ -79,3 +79,31 @@ export function describeDropped(dropped: ReadonlyMap<string, number>): string {
 function refused(reason: string): AddressListResult {
   return { kind: "refused", reason };
 }
+
+/** Below this many prefixes a list may change as it likes: small ones are replaced whole. */
+const SMALL_LIST = 8;
+/** IPv4 addresses, and IPv6 networks of /64, that a list may gain whatever it held before. */
+const SMALL_GAIN_IPV4 = 2 ** 16;
+const SMALL_GAIN_IPV6 = 2 ** 32;
+const MOST_GROWTH = 16;
+
+/**
+ * Why a list differs too much from the one before it to be believed at once; undefined when it does
+ * not. A torn upload looks like a shrunken list, and a mistaken or hijacked one like a grown list.
+ */
+export function suddenChange(before: AddressList, after: AddressList): string | undefined {
+  const [had, has] = [before.prefixes.length, after.prefixes.length];
+  const lostHalf =
+    after.set.ipv4Addresses * 2 < before.set.ipv4Addresses ||
+    after.set.ipv6Networks * 2 < before.set.ipv6Networks;
+  if (had >= SMALL_LIST && has * 2 < had && lostHalf)
+    return `shrank from ${had} to ${has} prefixes`;
+  const grew =
+    isGrown(before.set.ipv4Addresses, after.set.ipv4Addresses, SMALL_GAIN_IPV4) ||
+    isGrown(before.set.ipv6Networks, after.set.ipv6Networks, SMALL_GAIN_IPV6);
+  return grew ? `grew over ${MOST_GROWTH} times, from ${had} to ${has} prefixes` : undefined;
+}
+
+function isGrown(before: number, after: number, smallGain: number): boolean {
+  return after > before * MOST_GROWTH && after - before > smallGain;
+}

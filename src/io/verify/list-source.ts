@@ -3,6 +3,7 @@ import {
   type AddressList,
   createAddressList,
   describeDropped,
+  suddenChange,
 } from "../../core/bot/address-list.ts";
 import type { ListOrigin } from "./list-origin.ts";
 import { readOrigin } from "./list-origin.ts";
@@ -64,6 +65,8 @@ interface State {
   failures: number;
   /** Failures since the last success. */
   inARow: number;
+  /** A document that differs too much to be believed at once, and since when it is served. */
+  heldBack: { readonly version: string; readonly sinceMs: number } | undefined;
   attempt: Promise<void> | undefined;
   timer: NodeJS.Timeout | undefined;
 }
@@ -78,6 +81,7 @@ export function openListSource(options: ListSourceOptions): ListSource {
     error: undefined,
     failures: 0,
     inARow: 0,
+    heldBack: undefined,
     attempt: undefined,
     timer: undefined,
   };
@@ -171,9 +175,26 @@ async function readOnce(state: State): Promise<void> {
     case "document": {
       const list = createAddressList(read.entries);
       if (list.kind === "refused") fail(state, `the document ${list.reason}`);
-      else await accept(state, { ...read, list, fetchedAtMs: Date.now() });
+      else await consider(state, { ...read, list, fetchedAtMs: Date.now() });
     }
   }
+}
+
+const HELD_BACK_MS = 15 * 60_000;
+
+/** Takes a list, but one that is suddenly other only once it was served so for a while. */
+async function consider(state: State, next: HeldList): Promise<void> {
+  const sudden =
+    state.held === undefined || state.options.origin.kind === "file"
+      ? undefined
+      : suddenChange(state.held.list, next.list);
+  if (sudden === undefined) return await accept(state, next);
+  const { version, fetchedAtMs: nowMs } = next;
+  if (state.heldBack?.version !== version) state.heldBack = { version, sinceMs: nowMs };
+  // A tenth of the refresh interval: over before the last good list expires.
+  const waitMs = Math.min(HELD_BACK_MS, state.refreshMs / 10);
+  if (nowMs - state.heldBack.sinceMs >= waitMs) await accept(state, next);
+  else fail(state, `the document ${sudden}; held back until it has stayed so for a while`);
 }
 
 function fail(state: State, cause: string): void {
@@ -189,6 +210,7 @@ async function accept(state: State, next: HeldList): Promise<void> {
   state.held = next;
   state.error = undefined;
   state.inARow = 0;
+  state.heldBack = undefined;
   const { origin, store, log } = state.options;
   if (before?.version !== next.version)
     log.info(describeChange(state, before, next), "address list read");

@@ -1,6 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createAddressList, describeDropped } from "../../../src/core/bot/address-list.ts";
+import {
+  type AddressList,
+  createAddressList,
+  describeDropped,
+  suddenChange,
+} from "../../../src/core/bot/address-list.ts";
 import { parseAddress } from "../../../src/core/cidr.ts";
 
 /** `prefixes` of a good list, or why it is none. */
@@ -85,4 +90,37 @@ test("no list that is accepted holds a loopback, private or unspecified address"
       }
     }),
   );
+});
+
+function listOf(...entries: readonly string[]): AddressList {
+  const list = createAddressList(entries);
+  if (list.kind === "list") return list;
+  throw new Error(list.reason);
+}
+
+function hosts(count: number): readonly string[] {
+  return Array.from({ length: count }, (_, index) => `203.0.113.${index}`);
+}
+
+test.each([
+  ["half of the prefixes gone", hosts(20), hosts(10), undefined],
+  ["most of the prefixes gone", hosts(20), hosts(9), "shrank from 20 to 9 prefixes"],
+  ["a small list replaced", hosts(7), ["198.51.100.1"], undefined],
+  ["hosts joined into their network", hosts(256), ["203.0.113.0/24"], undefined],
+  ["the growth of ChatGPT-User in 2026", hosts(20), [...hosts(20), "20.0.0.0/17"], undefined],
+  [
+    "a cloud's network added",
+    hosts(20),
+    [...hosts(20), "20.0.0.0/14"],
+    "grew over 16 times, from 20 to 21 prefixes",
+  ],
+  ["IPv6 added", hosts(20), [...hosts(20), "2a00::/32"], undefined],
+  [
+    "a provider's IPv6 added",
+    hosts(20),
+    [...hosts(20), "2a00::/28"],
+    "grew over 16 times, from 20 to 21 prefixes",
+  ],
+])("%s: a sudden change or not", (_what, before, after, expected) => {
+  expect(suddenChange(listOf(...before), listOf(...after))).toBe(expected);
 });

@@ -238,6 +238,47 @@ test("a failing refresh keeps the last good list, and recovers by itself", async
   await waitFor("recovery", () => (verifier.status()[0]?.error === null ? true : undefined));
 });
 
+test("a list that suddenly loses most of its prefixes is held back, then believed", async () => {
+  const many = Array.from({ length: 20 }, (_, index) => `203.0.113.${index}/32`);
+  const server = await serve(prefixes(...many));
+  const bot = botWith(ranges([server.url], { refreshMs: 2_000 }));
+  const verifier = await openReady(bot);
+  server.answer(prefixes("198.51.100.1/32"));
+  const held = await waitFor("the change", () =>
+    verifier.status().find((line) => line.error !== null),
+  );
+  expect(held).toMatchObject({
+    cidrs: 20,
+    error:
+      "the document shrank from 20 to 1 prefixes; held back until it has stayed so for a while",
+  });
+  await waitFor("the new list", () => (verifier.status()[0]?.cidrs === 1 ? true : undefined));
+  expect(known(verifier, bot, "198.51.100.1")).toBe("verified");
+});
+
+test("a document that still has its ETag is not read again, and is fresh again", async () => {
+  const server = await serve((request, response) => {
+    if (request.headers["if-none-match"] === '"one"') response.writeHead(304).end();
+    else prefixes("203.0.113.0/28")(request, response.setHeader("etag", '"one"'));
+  });
+  const bot = botWith(ranges([server.url], { refreshMs: 300 }));
+  const verifier = await openReady(bot);
+  const before = verifier.status()[0]?.fetched_at;
+  await waitFor("a refresh", () => (server.requests.length > 2 ? true : undefined));
+  expect(verifier.status()[0]).toMatchObject({ cidrs: 1, error: null });
+  expect(verifier.status()[0]?.fetched_at).not.toBe(before);
+});
+
+test("of several addresses of one list the ones that work are enough", async () => {
+  const server = await serve(prefixes("203.0.113.0/28"));
+  const moved = await serve((_request, response) => {
+    response.writeHead(301, { location: server.url }).end();
+  });
+  const bot = botWith(ranges(["http://127.0.0.1:9/gone.json", moved.url]));
+  const verifier = await openReady(bot);
+  expect(known(verifier, bot, GOOD)).toBe("verified");
+});
+
 test("requests never fetch: a failed source is tried again by its own clock alone", async () => {
   const server = await serve(body("", 503));
   const bot = botWith(ranges([server.url]));
