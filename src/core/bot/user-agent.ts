@@ -9,18 +9,18 @@ const UTF8_BYTES =
 const INVISIBLE = /[\p{Cf}\p{M}\p{Default_Ignorable_Code_Point}]/gu;
 
 /**
- * A User-Agent as its words look to a person, in UTF-8 with one char a byte: invisible characters and
- * combining marks are gone; full-width, mathematical and other compatibility forms are plain letters
- * (Unicode NFKC). Node gives header values as one char a byte, too; where those bytes are UTF-8, they
- * are read so. Plain ASCII stays as it is, of all else the first 2 KiB are looked at.
+ * The first 2 KiB of a User-Agent as its words look to a person, in UTF-8 with one char a byte:
+ * invisible characters and combining marks are gone; full-width, mathematical and other compatibility
+ * forms are plain letters (Unicode NFKC). Node gives header values as one char a byte, too; where
+ * those bytes are UTF-8, they are read so. ASCII stays as it is.
  */
 export function plainUserAgent(userAgent: string): string {
-  if (!NOT_ASCII.test(userAgent)) return userAgent;
-  const decoded = userAgent
-    .slice(0, USER_AGENT_LIMIT)
-    .replace(UTF8_BYTES, (bytes) => Buffer.from(bytes, "latin1").toString("utf8"));
+  const head =
+    userAgent.length > USER_AGENT_LIMIT ? userAgent.slice(0, USER_AGENT_LIMIT) : userAgent;
+  if (!NOT_ASCII.test(head)) return head;
+  const decoded = head.replace(UTF8_BYTES, (bytes) => Buffer.from(bytes, "latin1").toString());
   const plain = decoded.replace(INVISIBLE, "").normalize("NFKC");
-  return Buffer.from(plain, "utf8").toString("latin1");
+  return Buffer.from(plain).toString("latin1");
 }
 
 /** ASCII letters in lower case, other chars as they are. */
