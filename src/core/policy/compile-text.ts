@@ -149,7 +149,7 @@ function repeatedRules(document: SourceDocument): readonly Fault[] {
 function assemblePolicy(
   document: SourceDocument,
   source: PolicySource,
-  { bots, defaultBot }: BotTable,
+  { bots, defaultBot, indexes }: BotTable,
   checked: ReadonlyMap<number, CheckedExpression>,
 ): CompiledPolicy {
   const indexed = indexRules(source, checked);
@@ -175,7 +175,8 @@ function assemblePolicy(
     evaluator: createEvaluator(content),
   };
   const written = new Set(Object.keys(document.value ?? {}));
-  const notices = noticesOf(policy, indexed, written);
+  const placed = bots.map((bot) => ({ bot, index: indexes.get(bot.id) ?? 0 }));
+  const notices = noticesOf(policy, placed, indexed, written);
   const warnings = notices.map((notice) => toWarning(document, notice));
   return { kind: "policy", policy, warnings: sorted(warnings) };
 }

@@ -1,7 +1,8 @@
 import { nearest } from "../nearest.ts";
 import type { LimitField, LimitKey } from "./policy.ts";
 
-const FIELDS: readonly LimitField[] = [
+/** Every input of one value that can select a bucket, besides header fields. */
+export const LIMIT_FIELDS: readonly LimitField[] = [
   "bot.id",
   "bot.name",
   "bot.class",
@@ -36,7 +37,7 @@ export type LimitKeyResult =
 
 /** Reads `limit.key`: an input of one value, or `request.headers.<name>` in any case. */
 export function parseLimitKey(text: string): LimitKeyResult {
-  const field = FIELDS.find((candidate) => candidate === text);
+  const field = LIMIT_FIELDS.find((candidate) => candidate === text);
   if (field !== undefined) return { kind: "key", key: { kind: "field", field } };
   const name = text.startsWith(HEADER) ? text.slice(HEADER.length) : undefined;
   if (name !== undefined && HEADER_NAME.test(name)) {
@@ -45,7 +46,7 @@ export function parseLimitKey(text: string): LimitKeyResult {
   if (text === "request.headers" || name !== undefined) {
     return { kind: "bad", reason: "names no header; write `request.headers.<name>`" };
   }
-  const near = nearest(text, FIELDS);
+  const near = nearest(text, LIMIT_FIELDS);
   const advice =
     near === undefined
       ? "write an input such as `bot.id`, `request.ip` or `request.headers.<name>`"

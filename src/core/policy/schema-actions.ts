@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { parseLimitKey } from "./limit-key.ts";
+import { LIMIT_FIELDS, parseLimitKey } from "./limit-key.ts";
 import type { Action, Limit, LimitKey, Price } from "./policy.ts";
 import { duration, id, integer, line, webUrl } from "./schema-terms.ts";
 
@@ -28,12 +28,15 @@ const price: z.ZodType<Price> = z.strictObject({
   unit: z.literal("request").default("request"),
 });
 
-const limitKey: z.ZodType<LimitKey, string> = z.string().transform((text, context) => {
-  const result = parseLimitKey(text);
-  if (result.kind === "key") return result.key;
-  context.addIssue({ code: "custom", message: result.reason });
-  return z.NEVER;
-});
+const limitKey: z.ZodType<LimitKey, string> = z
+  .string()
+  .meta({ anyOf: [{ enum: LIMIT_FIELDS }, { pattern: "^request\\.headers\\..+$" }] })
+  .transform((text, context) => {
+    const result = parseLimitKey(text);
+    if (result.kind === "key") return result.key;
+    context.addIssue({ code: "custom", message: result.reason });
+    return z.NEVER;
+  });
 
 const limit: z.ZodType<Limit> = z
   .strictObject({
@@ -135,7 +138,7 @@ export const ruleSchema: z.ZodType<RuleSource> = z
         receipt: z.boolean().default(false),
         tags: z.array(line(64)).max(32, "is too long; at most 32 tags").default([]),
       })
-      .default({ receipt: false, tags: [] }),
+      .prefault({}),
     mode: z.enum(["enforce", "shadow"]).default("enforce"),
   })
   .transform(({ audit, ...rule }) => ({ ...rule, receipt: audit.receipt, tags: audit.tags }));
@@ -151,7 +154,7 @@ export interface LedgerSource {
 export const ledgerSchema: z.ZodType<LedgerSource> = z
   .strictObject({
     enabled: z.boolean().default(true),
-    retention: duration(1, "1s").default(90 * 86_400_000),
+    retention: duration(1, "1s").prefault("90d"),
     ip: z.enum(["full", "truncated", "hashed", "none"]).optional(),
     query: z.enum(["keep", "drop"]).default("keep"),
   })

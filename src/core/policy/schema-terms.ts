@@ -47,8 +47,8 @@ export function duration(leastMs: number, least: string): z.ZodType<number, stri
     .string(NO_DURATION)
     .refine((text) => parseDuration(text) !== undefined, { abort: true, error: NO_DURATION })
     .refine((text) => (parseDuration(text) ?? 0) >= leastMs, `is too short; at least \`${least}\``)
-    .transform((text) => parseDuration(text) ?? 0)
-    .meta({ examples: ["30s", "15m", "1h", "30d"] });
+    .meta({ pattern: "^[0-9]{1,9}[smhd]$", examples: ["30s", "15m", "1h", "30d"] })
+    .transform((text) => parseDuration(text) ?? 0);
 }
 
 const NO_DURATION =

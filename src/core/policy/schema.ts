@@ -68,7 +68,7 @@ export interface RuntimeSource {
 const runtimeSchema: z.ZodType<RuntimeSource> = z
   .strictObject({
     fail_mode: z.enum(["block", "allow"]).default("block"),
-    default_action: actionSchema.default({ kind: "allow" }),
+    default_action: actionSchema.prefault("allow"),
     verify: z.enum(["when_needed", "always"]).default("when_needed"),
   })
   .transform((written) => ({
@@ -86,7 +86,7 @@ const robotsSchema: z.ZodType<RobotsSettings> = z
     sitemaps: z.array(webUrl).max(1000).default([]),
     content_signals: z
       .strictObject({ search: signal, "ai-input": signal, "ai-train": signal })
-      .default({}),
+      .prefault({}),
     extra: z
       .array(
         line(2048).refine(
@@ -123,7 +123,7 @@ const receiptsSchema: z.ZodType<ReceiptsSource> = z
         type: z.literal("ed25519").default("ed25519"),
         key_file: line(1024).optional(),
       })
-      .default({ type: "ed25519" }),
+      .prefault({}),
   })
   .transform(({ enabled, signer }) => ({ enabled, keyFile: signer.key_file }));
 

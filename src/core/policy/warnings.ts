@@ -1,3 +1,4 @@
+import type { Bot } from "../bot/bot.ts";
 import type { UnguardedAccess } from "../cel/check.ts";
 import type { Policy, Rule } from "./policy.ts";
 
@@ -56,14 +57,22 @@ export interface IndexedRule {
   readonly rule: Rule;
 }
 
+/** One bot of the file, with the index of the entry that it came from. */
+export interface IndexedBot {
+  readonly index: number;
+  readonly bot: Bot;
+}
+
 /** What deserves a look in a policy that loads. `written` are the keys of the file. */
 export function noticesOf(
   policy: Pick<Policy, "receipts">,
+  bots: readonly IndexedBot[],
   rules: readonly IndexedRule[],
   written: ReadonlySet<string>,
 ): readonly Notice[] {
   return [
     ...notServed(written, rules),
+    ...bots.flatMap(insecureSources),
     ...tiedPriorities(rules),
     ...disabledReceipts(policy, rules),
     ...rules.flatMap(({ index, rule }) => [
@@ -86,6 +95,17 @@ function notServed(written: ReadonlySet<string>, rules: readonly IndexedRule[]):
       notice("not_served_yet", ["rules", index, "audit", "receipt"], receipts.what),
     ),
   ];
+}
+
+function insecureSources({ index, bot }: IndexedBot): readonly Notice[] {
+  return bot.verifiers
+    .flatMap((verifier) => (verifier.kind === "ip_ranges" ? verifier.sources : []))
+    .flatMap((source) => (source.kind === "url" ? [source.url] : []))
+    .filter((url) => url.startsWith("http:"))
+    .map((url) => {
+      const message = `\`${url}\` is read with \`--insecure-sources\` alone: whoever is on the way could verify anybody; write \`https://\``;
+      return notice("insecure_source", ["bots", index, "verify"], message);
+    });
 }
 
 function tiedPriorities(rules: readonly IndexedRule[]): readonly Notice[] {

@@ -334,6 +334,16 @@ describe("warnings of a policy that loads", () => {
     expect(warningsOf(text)).toContain("tied_priority 4:24 rules[1].priority");
   });
 
+  test("a list that is read over http is noticed", () => {
+    const text = `bots:
+  - id: a
+    class: search
+    match: { user_agents: [Abot] }
+    verify: { type: ip_ranges, sources: ["http://lists.example.com/a.json"] }
+`;
+    expect(warningsOf(text)).toEqual(["insecure_source 6:5 bots[0].verify"]);
+  });
+
   test("a receipt that is asked for and never made is noticed", () => {
     const text = `receipts: { enabled: false }
 rules:
