@@ -64,7 +64,8 @@ function membershipTest(text: Term, list: Term): Term | undefined {
     if (typeof item !== "string") return undefined;
     strings.push(item);
   }
-  return knownTest(text, strings, []);
+  // Whether an empty list was meant to hold strings cannot be told.
+  return strings.length === 0 ? undefined : knownTest(text, strings, []);
 }
 
 /** A test of a text, worked out where the text is constant. */

@@ -205,7 +205,7 @@ function lowerMacro(
 /** A map literal: left to the reference evaluator, once and for all where it is constant. */
 function lowerForeign(expr: Expr, scope: Scope | undefined, knowledge: PolicyKnowledge): Term {
   const plan = planExpression(expr);
-  if (![...everyPart(expr)].some((part) => part.exprKind.case === "identExpr")) {
+  if (![...everyPart(expr)].some(readsInput)) {
     return resultTerm(valueOrFailure(plan({})));
   }
   const variables: [string, number][] = [];
@@ -225,6 +225,11 @@ function lowerForeign(expr: Expr, scope: Scope | undefined, knowledge: PolicyKno
     needs,
     mayFail: true,
   };
+}
+
+function readsInput({ exprKind }: Expr): boolean {
+  if (exprKind.case === "identExpr") return true;
+  return exprKind.case === "callExpr" && exprKind.value.function === "header";
 }
 
 function valueOrFailure(result: CelResult): CelValue | Failure {

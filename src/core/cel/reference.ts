@@ -1,5 +1,5 @@
 import { type CelInput, type CelResult, isCelError, plan } from "@bufbuild/cel";
-import type { Expr } from "@bufbuild/cel-spec/cel/expr/syntax_pb.js";
+import type { Expr, Expr_Call } from "@bufbuild/cel-spec/cel/expr/syntax_pb.js";
 import { type Bot, isVerifiable, type Verification } from "../bot/bot.ts";
 import type { Site } from "../policy/policy.ts";
 import type { CrawlRequest } from "../request.ts";
@@ -102,11 +102,9 @@ function requestInputs(request: CrawlRequest, path: string): ReadonlyMap<string,
  * the reference evaluator see their arguments alone.
  */
 function withHeaderArgument(ast: Expr): Expr {
+  if (headerCalls(ast).length === 0) return ast;
   const copy = structuredClone(ast);
-  for (const { exprKind } of everyPart(copy)) {
-    if (exprKind.case !== "callExpr" || exprKind.value.target !== undefined) continue;
-    const call = exprKind.value;
-    if (call.function !== "header") continue;
+  for (const call of headerCalls(copy)) {
     call.function = HEADER_FUNCTION;
     call.args.unshift({
       $typeName: "cel.expr.Expr",
@@ -118,4 +116,11 @@ function withHeaderArgument(ast: Expr): Expr {
     });
   }
   return copy;
+}
+
+function headerCalls(ast: Expr): readonly Expr_Call[] {
+  return [...everyPart(ast)].flatMap(({ exprKind }) => {
+    const isHeader = exprKind.case === "callExpr" && exprKind.value.function === "header";
+    return isHeader && exprKind.value.target === undefined ? [exprKind.value] : [];
+  });
 }
