@@ -1,6 +1,8 @@
+import type { KeptAudit, StoredAudit } from "../../core/audit/stored.ts";
 import type { LedgerReport } from "../../core/ledger/report.ts";
 import type { EventRow, StoredRow } from "../../core/ledger/row.ts";
 import { type AppendResult, appendEvents } from "./append.ts";
+import { type AuditsRequest, keepAudit, readAudits } from "./audits.ts";
 import { signGrownChains } from "./checkpoints.ts";
 import { type Database, type TableInsert, textOf } from "./database.ts";
 import { type EventsPage, type EventsRequest, readEvent, readEvents } from "./events.ts";
@@ -8,6 +10,7 @@ import { createHourlyCounts, dropHours } from "./hourly.ts";
 import type { KeptPolicy } from "./ledger.ts";
 import type { LedgerLocation } from "./location.ts";
 import { checkSchema, migrate } from "./migrations.ts";
+import { openPostgres } from "./postgres.ts";
 import { type ReportRequest, readReport } from "./report.ts";
 import { createSigner, type Signer } from "./signer.ts";
 import { openSqlite } from "./sqlite.ts";
@@ -47,6 +50,8 @@ export interface StoreRequests {
   policy: string;
   report: ReportRequest;
   verify: VerifyRequest;
+  keepAudit: KeptAudit;
+  audits: AuditsRequest;
   close: undefined;
 }
 
@@ -65,6 +70,9 @@ export interface StoreReplies {
   policy: string | undefined;
   report: LedgerReport;
   verify: VerifyResult;
+  keepAudit: undefined;
+  /** Oldest first. */
+  audits: readonly StoredAudit[];
   close: undefined;
 }
 
@@ -92,7 +100,7 @@ async function openDatabase({ location, mode }: StoreOptions): Promise<Database>
     case "sqlite":
       return openSqlite(location.path, mode);
     case "postgres":
-      throw new Error("not yet");
+      return openPostgres(location.url);
   }
 }
 
@@ -106,6 +114,11 @@ function storeOf(database: Database, instance: string, signer: Signer | undefine
     policy: (hash) => readPolicy(database, hash),
     report: (request) => readReport(database, request),
     verify: (request) => verifyLedger(database, request),
+    keepAudit: async (audit) => {
+      await keepAudit(database, audit);
+      return undefined;
+    },
+    audits: (request) => readAudits(database, request),
     open: async () => undefined,
     close: async () => {
       await database.close();
