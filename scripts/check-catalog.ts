@@ -8,7 +8,7 @@ import { catalogPage } from "./catalog/page.ts";
 import { type Finding, olderThan, overlaps, reviewCatalog } from "./catalog/review.ts";
 
 /*
- * `node scripts/check-catalog.ts [--older-than 180] [--overlaps] [--write]`: reviews the catalog that
+ * `npm run catalog -- [--older-than 180] [--overlaps] [--write]`: reviews the catalog that
  * ships in the package. Exit code 0: nothing to mend; 1: something, or docs/catalog.md is not up to
  * date (`--write` writes it); 2: the catalog cannot be read.
  */
@@ -58,7 +58,7 @@ function browsers(): readonly string[] {
 function keepPage(page: string, isWritten: boolean): boolean {
   if (isWritten) writeFileSync(PAGE, page);
   if (readFileSync(PAGE, "utf8") === page) return true;
-  console.log("docs/catalog.md is not up to date; run node scripts/check-catalog.ts --write");
+  console.log("docs/catalog.md is not up to date; run `npm run catalog -- --write`");
   return false;
 }
 

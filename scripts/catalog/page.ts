@@ -1,7 +1,7 @@
 import type { BotVerifier } from "../../src/core/bot/bot.ts";
 import type { Catalog, CatalogEntry } from "../../src/core/bot/catalog.ts";
 
-const BEGIN = "<!-- from here on made by scripts/check-catalog.ts --write -->";
+const BEGIN = "<!-- from here on made by `npm run catalog -- --write` -->";
 
 /** The page's text by hand, and below it the table made from the catalog. */
 export function catalogPage(page: string, catalog: Catalog): string {

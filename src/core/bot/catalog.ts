@@ -4,7 +4,7 @@ import type { Bot } from "./bot.ts";
 import { type CatalogDocument, readEntries } from "./catalog-document.ts";
 
 /** How sure the catalog is of an entry: from the operator's own page down to what was merely seen. */
-export type Confidence = "operator" | "quoted" | "third_party" | "observed";
+type Confidence = "operator" | "quoted" | "third_party" | "observed";
 
 /** A crawler as the catalog knows it. */
 export interface CatalogEntry {
@@ -61,7 +61,7 @@ export type ResolvedUse =
   | { readonly kind: "faulty"; readonly problems: readonly UseProblem[] };
 
 /** What is wrong with a `use:`. */
-export interface UseProblem {
+interface UseProblem {
   /** The place in a list of ids; absent when `use:` is no list. */
   readonly index: number | undefined;
   readonly message: string;
