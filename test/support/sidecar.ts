@@ -109,7 +109,7 @@ export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
 async function startReady(args: readonly string[], door: Door): Promise<RunningProgram> {
   const program = startProgram(process.execPath, [`${root}bin/crawlwall.js`, ...args]);
   try {
-    await waitFor("the sidecar to be ready", () => isReady(program, door), 20_000);
+    await waitFor("the sidecar to be ready", () => isReady(program, door), 45_000);
   } catch (cause) {
     await program.stop();
     throw new Error(`the sidecar did not start:\n${program.output()}`, { cause });
