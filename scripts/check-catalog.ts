@@ -16,7 +16,7 @@ import { type Finding, olderThan, overlaps, reviewCatalog } from "./catalog/revi
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const CATALOG = join(ROOT, "policies/catalog");
 const PAGE = join(ROOT, "docs/catalog.md");
-const LABELLED = join(ROOT, "test/fixtures/user-agents/labelled.tsv");
+const USER_AGENTS = join(ROOT, "test/fixtures/user-agents");
 
 process.exitCode = main();
 
@@ -49,10 +49,10 @@ function main(): number {
 }
 
 function browsers(): readonly string[] {
-  return readFileSync(LABELLED, "utf8")
-    .split("\n")
-    .filter((line) => line.startsWith("none\t"))
-    .map((line) => line.slice("none\t".length));
+  const labelled = readFileSync(join(USER_AGENTS, "labelled.tsv"), "utf8").split("\n");
+  const people = readFileSync(join(USER_AGENTS, "people.txt"), "utf8").trimEnd().split("\n");
+  const none = labelled.filter((line) => line.startsWith("none\t"));
+  return [...none.map((line) => line.slice("none\t".length)), ...people];
 }
 
 function keepPage(page: string, isWritten: boolean): boolean {

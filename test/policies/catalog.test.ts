@@ -17,7 +17,10 @@ const labelled = readLabelled("labelled.tsv").map(([id = "", userAgent = ""]) =>
   id,
   userAgent,
 }));
-const people = labelled.filter(({ id }) => id === "none").map(({ userAgent }) => userAgent);
+const people = [
+  ...labelled.filter(({ id }) => id === "none").map(({ userAgent }) => userAgent),
+  ...readLabelled("people.txt").map((parts) => parts.join("\t")),
+];
 
 function readCatalog(): Catalog {
   const folder = join(root, "policies/catalog");
@@ -48,6 +51,10 @@ test("the catalog holds 268 crawlers", () => {
 
 test.each(labelled)("$id sends `$userAgent`", ({ id, userAgent }) => {
   expect(claimed(userAgent)).toBe(id);
+});
+
+test("no browser or app of a person claims to be a crawler", () => {
+  expect(people.filter((userAgent) => claimed(userAgent) !== "none")).toEqual([]);
 });
 
 test("of User-Agents that no entry was written from, at least 98 in 100 are told right", () => {

@@ -9,14 +9,14 @@ export interface Claim {
   readonly token: string;
 }
 
-const CACHE_BYTES = 1_048_576;
+const CACHE_BYTES = 524_288;
 const CACHED_LENGTH = 512;
 /** What the cache spends on an entry besides its text, about. */
 const ENTRY_BYTES = 128;
 
 /**
  * Tells which bot a User-Agent claims to be, as `createMatcher` does, or the default bot when it
- * claims none. Answers for the User-Agents seen last are kept in 1 MiB at most; one longer than 512
+ * claims none. Answers for the User-Agents seen last are kept in 512 KiB at most; one longer than 512
  * chars is judged anew each time, so that it pins no memory.
  */
 export function createIdentifier(
