@@ -46,20 +46,23 @@ async function up(options: UpOptions): Promise<ExitCode> {
   const site = await startDemoSite();
   const logFile = join(options.dataDir, "decisions.jsonl");
   const service = await startSidecar(options.dataDir, logFile);
-  const caddy = findCaddy(process.env.PATH ?? "", join(ROOT, ".cache"));
-  if (caddy === undefined) {
-    note(
-      `Caddy is missing; \`npm run setup\` in a checkout fetches it, or put \`caddy\` on the PATH. The sidecar runs alone at ${service.address}`,
-    );
+  let front: CaddyRun | undefined;
+  try {
+    const caddy = findCaddy(process.env.PATH ?? "", join(ROOT, ".cache"));
+    if (caddy === undefined) {
+      note(
+        `Caddy is missing; \`npm run setup\` in a checkout fetches it, or put \`caddy\` on the PATH. The sidecar runs alone at ${service.address}`,
+      );
+    } else {
+      front = await startCaddy({ caddy, port, service, site, dataDir: options.dataDir });
+      printWelcome(caddy, port, logFile);
+    }
+    return await lastOf(stopping, front);
+  } finally {
+    await front?.stop();
+    await service.close();
+    await site.close();
   }
-  const running =
-    caddy && (await startCaddy({ caddy, port, service, site, dataDir: options.dataDir }));
-  if (caddy && running) printWelcome(caddy, port, logFile);
-  const code = await lastOf(stopping, running);
-  await running?.stop();
-  await service.close();
-  await site.close();
-  return code;
 }
 
 async function choosePort(asked: number | undefined): Promise<number> {
@@ -106,7 +109,7 @@ interface Front {
 
 async function startCaddy(front: Front): Promise<CaddyRun> {
   const home = join(front.dataDir, "caddy");
-  return runCaddy(front.caddy, join(ROOT, "Caddyfile"), {
+  const env = {
     CRAWLWALL_SITE: "http://localhost, http://127.0.0.1",
     CRAWLWALL_SIDECAR: front.service.address,
     CRAWLWALL_BACKEND: `127.0.0.1:${front.site.port}`,
@@ -117,7 +120,13 @@ async function startCaddy(front: Front): Promise<CaddyRun> {
     CRAWLWALL_CADDY_ADMIN: "off",
     XDG_CONFIG_HOME: home,
     XDG_DATA_HOME: home,
-  });
+  };
+  try {
+    return await runCaddy(front.caddy, join(ROOT, "Caddyfile"), env);
+  } catch (error) {
+    const cause = error instanceof Error ? error.message : String(error);
+    throw new CannotRun([`${front.caddy.path} did not start: ${cause}`], { cause: error });
+  }
 }
 
 /** Waits for Ctrl-C, or for Caddy's end, which nobody asked for. */
