@@ -139,13 +139,16 @@ export function slotBit(slot: number): number {
   return 4 << slot;
 }
 
+/** The one term that is true. */
+export const TRUE: ValueTerm = { kind: "value", value: true, needs: 0, mayFail: false };
+/** The one term that is false. */
+export const FALSE: ValueTerm = { kind: "value", value: false, needs: 0, mayFail: false };
+
 /** A constant. */
 export function valueTerm(value: CelValue): ValueTerm {
-  return { kind: "value", value, needs: 0, mayFail: false };
+  if (value === true) return TRUE;
+  return value === false ? FALSE : { kind: "value", value, needs: 0, mayFail: false };
 }
-
-export const TRUE: ValueTerm = valueTerm(true);
-export const FALSE: ValueTerm = valueTerm(false);
 
 /** A part that always ends in an error. */
 export function failureTerm(failure: Failure): FailureTerm {
