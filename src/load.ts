@@ -55,9 +55,9 @@ interface LazyCatalog {
   errors(): readonly Fault[];
 }
 
-/** Hundreds of crawlers are parsed only for a policy that uses one. */
+/** Hundreds of crawlers are parsed only for a policy that uses one, or to check the operator's own. */
 function lazyCatalog(texts: PolicyTexts): LazyCatalog {
-  let parsed: ParsedCatalog | undefined;
+  let parsed: ParsedCatalog | undefined = texts.overlay.length > 0 ? parseBoth(texts) : undefined;
   return {
     get catalog() {
       parsed ??= parseBoth(texts);
