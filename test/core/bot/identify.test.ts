@@ -1,4 +1,6 @@
 import { Buffer } from "node:buffer";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Bot, UserAgentMatch } from "../../../src/core/bot/bot.ts";
@@ -199,3 +201,22 @@ test.each([
   };
   expect(time(long)).toBeLessThan(20 * time(capped) + 20);
 });
+
+test.each([
+  ["20,000 values of 500 chars", 20_000, 500],
+  ["2,000 values of 64 KiB", 2_000, 65_536],
+])("%s, each seen once, leave less than 4 MB behind", (_, count, length) => {
+  const sawMany = createIdentifier(BOTS, UNKNOWN);
+  const before = heapAfterCollection();
+  for (let index = 0; index < count; index++) sawMany(`${index} `.padEnd(length, "x"));
+  expect(heapAfterCollection() - before).toBeLessThan(4_000_000);
+  expect(sawMany("Googlebot").id).toBe("googlebot");
+});
+
+function heapAfterCollection(): number {
+  setFlagsFromString("--expose-gc");
+  const collect: unknown = runInNewContext("gc");
+  if (typeof collect !== "function") throw new Error("cannot collect garbage");
+  collect();
+  return process.memoryUsage().heapUsed;
+}
