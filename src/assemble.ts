@@ -51,7 +51,7 @@ export async function startService(settings: Settings): Promise<Service> {
   const sharedKey = readSharedKey(settings.sharedKeyFile);
   const verifier = openVerifierFor(settings, log);
   const metrics = createMetrics();
-  const decisions = openDecisions(settings, log);
+  const decisions = await openDecisions(settings, log);
   const sites = createSites(policies, verifier);
   const gate = openGate(verifier, decisions, metrics);
   // Fastify's own notes are of no interest; its warnings and errors are.
@@ -130,7 +130,7 @@ function openVerifierFor(settings: Settings, log: Logger): Verifier {
   });
 }
 
-function openDecisions(settings: Settings, log: Logger): DecisionLog {
+async function openDecisions(settings: Settings, log: Logger): Promise<DecisionLog> {
   const { logFile: file, logIp: ip, dataDir } = settings;
   const hashAddress =
     ip === "hashed"
@@ -139,7 +139,7 @@ function openDecisions(settings: Settings, log: Logger): DecisionLog {
   const onError = (error: Error): void =>
     log.error({ err: error }, "the decision log cannot be written");
   try {
-    return openDecisionLog({ file, ip, hashAddress, onError });
+    return await openDecisionLog({ file, ip, hashAddress, onError });
   } catch (error) {
     throw new StartError([`--log-file: ${file} cannot be opened`], { cause: error });
   }

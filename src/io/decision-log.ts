@@ -1,6 +1,5 @@
 import type { Writable } from "node:stream";
 import pino from "pino";
-import pretty from "pino-pretty";
 import type { DecisionEvent } from "../core/event.ts";
 import { type IpPrivacy, maskAddress } from "../core/mask-address.ts";
 
@@ -28,8 +27,8 @@ export interface DecisionLogOptions {
 /** What may wait for a slow reader or disk before lines are dropped and counted. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
-/** Opens the decision log. Throws where the file cannot be opened. */
-export function openDecisionLog(options: DecisionLogOptions): DecisionLog {
+/** Opens the decision log. Rejects where the file cannot be opened. */
+export async function openDecisionLog(options: DecisionLogOptions): Promise<DecisionLog> {
   const isTerminal = options.file === undefined && process.stdout.isTTY;
   return isTerminal ? openPretty() : openLines(options);
 }
@@ -66,7 +65,9 @@ function openLines(options: DecisionLogOptions): DecisionLog {
 }
 
 /** For a person at a terminal: one line a decision, with what he looks for first. */
-function openPretty(): DecisionLog {
+async function openPretty(): Promise<DecisionLog> {
+  // Loaded for a terminal alone: a service must be back quickly after a restart.
+  const { default: pretty } = await import("pino-pretty");
   const stream: Writable = pretty({
     colorize: true,
     hideObject: true,
