@@ -7,7 +7,7 @@ import { type Fault, formatFault } from "../../core/policy/fault.ts";
 import { faultsOf, ISSUE_OPTIONS } from "../../core/policy/faults.ts";
 
 /** What a case asks; the host is the policy's where none is written. */
-export interface FixtureRequest {
+interface FixtureRequest {
   readonly user_agent: string;
   readonly path: string;
   readonly ip: string;

@@ -31,7 +31,9 @@ export function addWorldOptions(command: Command): Command {
     .addOption(flag("--data-dir <dir>", "where the service keeps its address lists", "data"))
     .addOption(flag("--dns-servers <list>", "host:port, comma-separated (default: the system's)"))
     .addOption(flag("--verify-timeout <time>", "longest wait for a proof", "500ms"))
-    .addOption(switchFlag("--insecure-sources", "allow http and private addresses for lists (tests)"));
+    .addOption(
+      switchFlag("--insecure-sources", "allow http and private addresses for lists (tests)"),
+    );
 }
 
 /** Loads the policies; the verifier is opened, and its lists are read, when a claim first needs it. */

@@ -4,7 +4,7 @@ import type { Path } from "./document.ts";
 import { type BotOverrides, type BotSource, UNKNOWN_BOT } from "./schema-bots.ts";
 
 /** Something to say about `bots`, below the document's root. */
-export interface BotProblem {
+interface BotProblem {
   readonly path: Path;
   readonly message: string;
 }
@@ -12,6 +12,8 @@ export interface BotProblem {
 /** The bots of a policy: those named, the one that stands for nobody known, and what is wrong. */
 export interface BotTable {
   readonly bots: readonly Bot[];
+  /** The same bots, the policy's own first: of equal tokens theirs wins. */
+  readonly claimants: readonly Bot[];
   readonly defaultBot: Bot;
   /** Where in the file each bot was written, by id. */
   readonly indexes: ReadonlyMap<string, number>;
@@ -47,6 +49,7 @@ export function compileBots(
   const all = [...chosen.values()].toSorted((left, right) => left.index - right.index);
   return {
     bots: all.map(({ bot }) => bot).filter((bot) => !bot.isDefault),
+    claimants: [...chosen.values()].map(({ bot }) => bot).filter((bot) => !bot.isDefault),
     defaultBot: all.find(({ bot }) => bot.isDefault)?.bot ?? UNKNOWN_BOT,
     indexes: new Map(all.map(({ bot, index }) => [bot.id, index])),
     errors,

@@ -19,7 +19,7 @@ import { sourceOffset } from "./scalar.ts";
 export type Path = readonly (string | number)[];
 
 /** Line and column, both from 1, columns in UTF-16 code units. */
-export interface Position {
+interface Position {
   readonly line: number;
   readonly column: number;
 }

@@ -35,7 +35,7 @@ export function faultAt(document: SourceDocument, path: Path, message: string): 
 }
 
 /** A fault at the last key of a path. */
-export function faultAtKey(document: SourceDocument, path: Path, message: string): Fault {
+function faultAtKey(document: SourceDocument, path: Path, message: string): Fault {
   return { file: document.file, ...document.keyAt(path), path: formatPath(path), message };
 }
 

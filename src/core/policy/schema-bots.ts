@@ -5,7 +5,7 @@ import { id, line } from "./schema-terms.ts";
 import { verifySchema } from "./schema-verify.ts";
 
 /** The id and the class of the bot that stands for "no known crawler". */
-export const UNKNOWN = "unknown";
+const UNKNOWN = "unknown";
 
 const LONGEST_TOKEN = 256;
 

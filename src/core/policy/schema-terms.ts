@@ -10,7 +10,7 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\ufeff]/;
 const URL_TEXT = /^https?:\/\/[\x21\x23-\x3b\x3d\x3f-\x5b\x5d\x5f\x61-\x7a\x7e]+$/;
 
 /** Whether a text holds nothing that could end a line of robots.txt or of a header. */
-export function isPrintable(text: string): boolean {
+function isPrintable(text: string): boolean {
   return !CONTROL.test(text) && text.isWellFormed();
 }
 

@@ -32,7 +32,7 @@ function refuseTwice(hosts: readonly string[], context: z.core.$RefinementCtx): 
 }
 
 /** The `site` section. */
-export const siteSchema: z.ZodType<Site> = z
+const siteSchema: z.ZodType<Site> = z
   .strictObject({
     id,
     host: host.optional(),
@@ -59,7 +59,7 @@ export const siteSchema: z.ZodType<Site> = z
   });
 
 /** The `runtime` section. */
-export interface RuntimeSource {
+interface RuntimeSource {
   readonly failMode: "block" | "allow";
   readonly defaultAction: Action;
   readonly verify: "when_needed" | "always";
@@ -110,7 +110,7 @@ const robotsSchema: z.ZodType<RobotsSettings> = z
   }));
 
 /** The `receipts` section. */
-export interface ReceiptsSource {
+interface ReceiptsSource {
   readonly enabled: boolean;
   readonly keyFile: string | undefined;
 }

@@ -31,7 +31,7 @@ const WITHHELD: ReadonlySet<string> = new Set([
 const WITHHELD_PREFIXES = ["if-", "x-forwarded-", "x-original-", "x-rewrite-"];
 
 /** Whether a header field of the client's never reaches a rule behind the shipped Caddyfile. */
-export function isWithheld(name: string): boolean {
+function isWithheld(name: string): boolean {
   return (
     WITHHELD.has(name) ||
     WITHHELD_PREFIXES.some((prefix) => name.startsWith(prefix)) ||
