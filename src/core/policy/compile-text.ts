@@ -149,7 +149,7 @@ function repeatedRules(document: SourceDocument): readonly Fault[] {
 function assemblePolicy(
   document: SourceDocument,
   source: PolicySource,
-  { bots, defaultBot, indexes }: BotTable,
+  { bots, claimants, defaultBot, indexes }: BotTable,
   checked: ReadonlyMap<number, CheckedExpression>,
 ): CompiledPolicy {
   const indexed = indexRules(source, checked);
@@ -171,7 +171,7 @@ function assemblePolicy(
     ...content,
     file: document.file,
     hash: hashPolicy(content),
-    identify: createIdentifier(bots, defaultBot),
+    identify: createIdentifier(claimants, defaultBot),
     evaluator: createEvaluator(content),
   };
   const written = new Set(Object.keys(document.value ?? {}));
