@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseEcho } from "../support/echo-upstream.ts";
 import { open } from "../support/raw-client.ts";
@@ -164,6 +165,28 @@ describe.each(setUps)("$name", ({ options }) => {
     expect(text).not.toContain("ping through the tunnel");
   });
 
+  it("opens a WebSocket and nothing else where the client asks for two protocols", async () => {
+    const lines = ["Upgrade: h2c", "Connection: X-Crawlwall-Decision, User-Agent"];
+    const text = await upgrade(wall, "/socket", "websocket", lines);
+    expect(text).toContain("Upgrade: websocket");
+    expect(text).not.toContain("h2c");
+    expect(wall.backend.lastUpgrade()).toMatchObject({
+      upgrade: "websocket",
+      "x-crawlwall-decision": "allow",
+    });
+  });
+
+  it("stays up when clients leave in the middle", async () => {
+    for (let count = 0; count < 50; count += 1) {
+      const socket = open(wall.caddy.port);
+      socket.on("error", () => undefined);
+      socket.write(`GET /page/${count} HTTP/1.1\r\nHost: site.test\r\n\r\n`);
+      await once(socket, "connect");
+      socket.destroy();
+    }
+    expect((await wall.send("/welcome")).status).toBe(200);
+  });
+
   it("gives the answer its own request id, and leaves the application's alone", async () => {
     const answer = await wall.send("/welcome", { lines: ["X-Request-Id: of-the-client"] });
     expect(field(answer, "crawlwall-request-id")).toMatch(/^[0-9a-f-]{36}$/);
@@ -202,7 +225,12 @@ describe.each(setUps)("$name", ({ options }) => {
   });
 });
 
-async function upgrade(wall: Wall, target: string, protocol: string): Promise<string> {
+async function upgrade(
+  wall: Wall,
+  target: string,
+  protocol: string,
+  more: readonly string[] = [],
+): Promise<string> {
   const socket = open(wall.caddy.port);
   let text = "";
   socket.setEncoding("latin1").on("data", (more: string) => {
@@ -216,6 +244,7 @@ async function upgrade(wall: Wall, target: string, protocol: string): Promise<st
     "Host: site.test",
     "Connection: Upgrade",
     `Upgrade: ${protocol}`,
+    ...more,
     "Sec-WebSocket-Version: 13",
     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
   ];

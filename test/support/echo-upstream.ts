@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { createServer, type IncomingMessage } from "node:http";
+import { createServer, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { z } from "zod";
 import { portOf } from "./free-port.ts";
@@ -27,12 +27,15 @@ export interface EchoUpstream {
   readonly port: number;
   /** Requests that reached it, upgrades included. */
   requests(): number;
+  /** Header fields of the last upgrade that reached it. */
+  lastUpgrade(): IncomingHttpHeaders | undefined;
   close(): Promise<void>;
 }
 
 /** Starts it on a free port of 127.0.0.1. WebSocket clients get their bytes back. */
 export async function startEchoUpstream(): Promise<EchoUpstream> {
   let requests = 0;
+  let lastUpgrade: IncomingHttpHeaders | undefined;
   const server = createServer({ maxHeaderSize: 131_072 }, (request, response) => {
     requests += 1;
     readBody(request).then(
@@ -49,6 +52,7 @@ export async function startEchoUpstream(): Promise<EchoUpstream> {
   server.maxHeadersCount = 0;
   server.on("upgrade", (request: IncomingMessage, socket: Duplex) => {
     requests += 1;
+    lastUpgrade = request.headers;
     acceptUpgrade(request, socket);
   });
   server.listen(0, "127.0.0.1");
@@ -56,6 +60,7 @@ export async function startEchoUpstream(): Promise<EchoUpstream> {
   return {
     port: portOf(server),
     requests: () => requests,
+    lastUpgrade: () => lastUpgrade,
     close: async () => {
       server.close();
       server.closeAllConnections();
