@@ -10,7 +10,6 @@ import { createHourlyCounts, dropHours } from "./hourly.ts";
 import type { KeptPolicy } from "./ledger.ts";
 import type { LedgerLocation } from "./location.ts";
 import { checkSchema, migrate } from "./migrations.ts";
-import { openPostgres } from "./postgres.ts";
 import { type ReportRequest, readReport } from "./report.ts";
 import { createSigner, type Signer } from "./signer.ts";
 import { openSqlite } from "./sqlite.ts";
@@ -100,7 +99,8 @@ async function openDatabase({ location, mode }: StoreOptions): Promise<Database>
     case "sqlite":
       return openSqlite(location.path, mode);
     case "postgres":
-      return openPostgres(location.url);
+      // The driver is loaded by those alone who use it.
+      return (await import("./postgres.ts")).openPostgres(location.url);
   }
 }
 

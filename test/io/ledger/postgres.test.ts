@@ -1,0 +1,32 @@
+import pg from "pg";
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { ledgerContract } from "./contract.ts";
+import { type PostgresServer, postgresPrograms, startPostgres } from "./postgres-server.ts";
+
+const programs = postgresPrograms();
+
+if (programs === undefined) {
+  test.skip("PostgreSQL is not installed here: its half of the ledger's tests is left out", () => {});
+}
+
+describe.skipIf(programs === undefined)("with a server", () => {
+  let server: PostgresServer;
+  let databases = 0;
+  beforeAll(async () => {
+    server = await startPostgres(programs ?? "");
+  });
+  afterAll(() => server.remove());
+
+  ledgerContract("a ledger in PostgreSQL", async () => {
+    const url = server.createDatabase(`ledger_${databases++}`);
+    return {
+      url,
+      tamper: async (sql) => {
+        const client = new pg.Client(url);
+        await client.connect();
+        await client.query(sql);
+        await client.end();
+      },
+    };
+  });
+});
