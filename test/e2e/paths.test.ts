@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type RunningCaddy, startCaddyfile } from "../support/caddy.ts";
 import { freePort } from "../support/free-port.ts";
@@ -182,4 +183,45 @@ describe.each([oldCaddy, newCaddy])("with the file server of $name behind", (cad
       expect(guarded.body).not.toContain("the secret");
     },
   );
+
+  it("keeps the secret whatever the path is made of", async () => {
+    const pieces = [
+      "/",
+      "/",
+      "..",
+      ".",
+      "%2e",
+      "%2E%2e",
+      "%2f",
+      "%2F",
+      ";",
+      "y",
+      "%79",
+      "\\",
+      "%5c",
+    ];
+    const secrets = [
+      "secret",
+      "%73ecret",
+      "secre%74",
+      "secret/",
+      "secret%2f",
+      "secret/.",
+      "secret?x",
+    ];
+    const target = fc
+      .tuple(fc.array(fc.constantFrom(...pieces), { maxLength: 6 }), fc.constantFrom(...secrets))
+      .map(([before, last]) => `/${before.join("")}/${last}`);
+    let served = 0;
+    const holds = async (path: string): Promise<void> => {
+      const direct = await sendRaw(files.port, head(path, ["Host: site.test"]));
+      if (direct?.body !== "the secret") return;
+      served += 1;
+      const guarded = await front(path);
+      expect([path, guarded.status]).toEqual([path, 403]);
+    };
+    await fc.assert(fc.asyncProperty(target, holds), { numRuns: 300 });
+    // Else the property has shown nothing.
+    expect(served).toBeGreaterThan(20);
+  });
 });
