@@ -198,7 +198,9 @@ export function createAddressSet(cidrs: Iterable<Cidr>): AddressSet {
 interface Table {
   readonly stride: number;
   readonly words: Uint32Array;
-  readonly lengths: readonly number[];
+  /** The leading bits of each first address as one number, which decides nearly every comparison. */
+  readonly keys: Float64Array;
+  readonly lengths: Uint8Array;
   readonly texts: readonly string[];
 }
 
@@ -218,9 +220,16 @@ function createTable(cidrs: readonly Cidr[]): Table {
   return {
     stride: kept[0]?.first.words.length ?? 1,
     words: Uint32Array.from(kept.flatMap((cidr) => cidr.first.words)),
-    lengths: kept.map((cidr) => cidr.length),
+    keys: Float64Array.from(kept, (cidr) => keyOf(cidr.first.words)),
+    lengths: Uint8Array.from(kept, (cidr) => cidr.length),
     texts: kept.map((cidr) => cidr.text),
   };
+}
+
+/** All of an IPv4 address; the first 52 bits of an IPv6 address, which a number holds exactly. */
+function keyOf(words: readonly number[]): number {
+  const first = words[0] ?? 0;
+  return words.length === 1 ? first : first * 0x100000 + ((words[1] ?? 0) >>> 12);
 }
 
 function compareWords(left: readonly number[], right: readonly number[]): number {
@@ -236,11 +245,14 @@ function holds(first: readonly number[], length: number, words: readonly number[
 }
 
 function findBlock(table: Table, words: readonly number[]): string | undefined {
+  const { keys } = table;
+  const key = keyOf(words);
   let low = 0;
-  let high = table.texts.length;
+  let high = keys.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (isAfter(table, middle, words)) high = middle;
+    const start = keys[middle] ?? 0;
+    if (start > key || (start === key && isAfter(table, middle, words))) high = middle;
     else low = middle + 1;
   }
   const index = low - 1;
@@ -259,11 +271,13 @@ function isAfter(table: Table, index: number, words: readonly number[]): boolean
 }
 
 function isInside(table: Table, index: number, words: readonly number[]): boolean {
-  const base = index * table.stride;
-  const length = table.lengths[index] ?? 0;
-  for (let offset = 0; offset < table.stride; offset++) {
+  const { stride } = table;
+  const base = index * stride;
+  let bits = table.lengths[index] ?? 0;
+  for (let offset = 0; bits > 0 && offset < stride; offset++) {
     const difference = (table.words[base + offset] ?? 0) ^ (words[offset] ?? 0);
-    if ((difference & maskOf(length, offset)) !== 0) return false;
+    if ((bits >= 32 ? difference : difference >>> (32 - bits)) !== 0) return false;
+    bits -= 32;
   }
   return true;
 }
