@@ -43,7 +43,7 @@ export const suite: Suite = {
       facts: [
         duration("one never seen, whole catalog", 5, whole, distinct),
         duration("one seen before", 1, createIdentifier(catalog, UNKNOWN_BOT), everyday),
-        duration("one of 64 KiB", 50, whole, ["Googlebo ".repeat(7282)]),
+        duration("one of 64 KiB", 100, whole, ["Googlebo ".repeat(7282)]),
       ],
       close: () => {},
     };
