@@ -5,19 +5,29 @@ import type { Policy, Rule } from "./policy.ts";
 /** The parts of a policy that say what it decides. */
 export type PolicyContent = Omit<Policy, "file" | "hash" | "identify" | "evaluator">;
 
-/**
- * SHA-256 (hex) of the RFC 8785 form of a policy: defaults filled, `use:` resolved, conditions as they
- * were written. Two files that say the same in other words of YAML have one hash.
- */
+/** SHA-256 (hex) of a policy's document: two files that say the same in other words have one hash. */
 export function hashPolicy(content: PolicyContent): string {
-  const { sets, rules, defaultRule, ...rest } = content;
-  const form = {
-    ...rest,
+  return hashDocument(policyDocument(content));
+}
+
+/** SHA-256 (hex) of a document that `policyDocument` made. */
+export function hashDocument(document: string): string {
+  return createHash("sha256").update(document).digest("hex");
+}
+
+/**
+ * A policy as canonical JSON (RFC 8785): defaults filled, `use:` resolved, conditions as they were
+ * written. `restorePolicy` reads it again.
+ */
+export function policyDocument(content: PolicyContent): string {
+  const { site, failMode, verify, robots, ledger, receipts, bots, defaultBot } = content;
+  const { sets, rules, defaultRule } = content;
+  return canonicalJson({
+    ...{ site, failMode, verify, robots, ledger, receipts, bots, defaultBot },
     sets: Object.fromEntries([...sets].map(([name, items]) => [name, plainItems(items)])),
     rules: rules.map(plainRule),
     defaultAction: defaultRule.action,
-  };
-  return createHash("sha256").update(canonicalJson(form)).digest("hex");
+  });
 }
 
 /** Integers of sets are read as safe integers, so no digit is lost. */

@@ -1,0 +1,101 @@
+import type { Command } from "commander";
+import type { DecisionEvent } from "../core/event.ts";
+import { type ConsideredRule, type Explanation, explainEvent } from "../core/ledger/explain.ts";
+import { storedRowToJson } from "../core/ledger/row.ts";
+import { restorePolicy } from "../core/policy/restore.ts";
+import type { LedgerQuery } from "../io/ledger/ledger.ts";
+import { CannotRun, EXIT, type ExitCode, printJson, runCommand } from "./exit.ts";
+import { type LedgerPlace, withLedger, withLedgerFlags } from "./ledger/access.ts";
+
+interface Options extends LedgerPlace {
+  readonly json?: boolean;
+}
+
+/** `crawlwall ledger explain`: one decision, shown whole and evaluated again. */
+export function registerLedgerExplain(ledger: Command): void {
+  withLedgerFlags(
+    ledger
+      .command("explain")
+      .description("show one decision whole, its rules evaluated again on what was recorded")
+      .argument("<id>", "the event's id, as in X-Crawlwall-Event or a refusal's instance"),
+  )
+    .option("--json", "print JSON")
+    .action((id: string, options: Options) => runCommand(() => explain(id, options)));
+}
+
+async function explain(id: string, options: Options): Promise<ExitCode> {
+  const explanation = await withLedger(options, "read", (query) =>
+    read(query, id.replace(/^urn:uuid:/, "").toLowerCase()),
+  );
+  if (options.json === true) printJson(explanation);
+  else process.stdout.write(`${describe(explanation)}\n`);
+  return EXIT.fine;
+}
+
+async function read(query: LedgerQuery, id: string): Promise<Explanation> {
+  const row = await query("event", id);
+  if (row === undefined) throw new CannotRun([`no event \`${id}\` in the ledger`]);
+  const event: DecisionEvent = JSON.parse(storedRowToJson(row));
+  const hash = event.policy_hash ?? "";
+  const document = await query("policy", hash);
+  return explainEvent(event, document === undefined ? undefined : restorePolicy(document, hash));
+}
+
+function describe({ event, bot, readings, rules, note }: Explanation): string {
+  const isServed = event.would_block ? "served; enforce would have refused it" : "served";
+  const name = bot === null || bot.name === bot.id ? "" : `, ${bot.name}`;
+  const lines: readonly (readonly [string, string | null])[] = [
+    ["event", event.id],
+    ["time", event.ts],
+    ["site", `${event.site_id ?? "none"} (${event.mode ?? "no mode"})`],
+    ["request", `${event.method} ${event.host}${event.raw_path ?? event.path}`],
+    ["query", event.query],
+    ["address", event.ip],
+    ["user agent", event.user_agent],
+    ["bot", `${event.bot_id} (${event.bot_class}${name})`],
+    ["identity", event.claimed ? event.verification : "no claim to be a known bot"],
+    ["evidence", event.evidence === null ? null : JSON.stringify(event.evidence)],
+    ["decision", `${event.action} by ${event.rule_id}`],
+    ["reason", event.reason],
+    ["answer", `${event.status}, ${event.status >= 400 ? "refused" : isServed}`],
+    ["decided by", event.reading],
+    ["policy", event.policy_hash],
+    ...(readings ?? []).map((text, index) => [`reading ${index + 1}`, text] as const),
+  ];
+  const shown = lines.filter(([, value]) => value !== null);
+  return [
+    ...shown.map(([title, value]) => `${title.padEnd(12)} ${value}`),
+    ...(rules === null ? [] : ["", ...rules.flatMap((rule) => describeRule(rule))]),
+    ...(note === null ? [] : ["", note]),
+  ].join("\n");
+}
+
+function describeRule(rule: ConsideredRule): readonly string[] {
+  const results = rule.results.map((result, index) => {
+    const reading = rule.results.length > 1 ? `reading ${index + 1}: ` : "";
+    return reading + describeResult(result);
+  });
+  const mark = rule.decided ? "> " : "  ";
+  const mode = rule.mode === "shadow" ? ", shadow" : "";
+  const limit =
+    rule.limit === null
+      ? ""
+      : `, ${rule.limit.rpm} a minute by ${rule.limit.key}, at most ${rule.limit.burst} at once`;
+  const place = rule.priority === null ? "last" : `priority ${rule.priority}`;
+  return [`${mark}${rule.rule_id} (${place}${mode}${limit}): ${results.join("; ")}`];
+}
+
+function describeResult(result: ConsideredRule["results"][number]): string {
+  switch (result.kind) {
+    case "matches":
+      return "matches";
+    case "does_not_match":
+      return "does not match";
+    case "fails":
+      return `cannot be evaluated: ${result.message}`;
+    case "unknown":
+      return `unknown: ${result.missing.join(", ")} was not recorded`;
+    case "not_considered":
+      return "not considered";
+  }
+}
