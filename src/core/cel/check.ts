@@ -1,5 +1,6 @@
 import { parse } from "@bufbuild/cel";
 import type { Expr, ParsedExpr } from "@bufbuild/cel-spec/cel/expr/syntax_pb.js";
+import { findCostFault } from "./cost.ts";
 import type { CelEnvironment } from "./environment.ts";
 import { findUnguarded } from "./guards.ts";
 import { inferCondition } from "./infer.ts";
@@ -61,6 +62,8 @@ function checkParsed(source: string, parsed: ParsedExpr, environment: CelEnviron
   const places = createPlaces(source, parsed.sourceInfo);
   const { faults, reads } = inferCondition(ast, places, environment);
   if (faults.length > 0) return faulty(faults);
+  const cost = findCostFault(ast, environment);
+  if (cost !== undefined) return faulty([{ line: 1, column: 1, message: cost }]);
   const unguarded = findUnguarded(ast, places);
   return { kind: "checked", expression: { source, ast, reads, unguarded } };
 }

@@ -4,6 +4,7 @@ import { pathUnder } from "./functions.ts";
 import { compilePattern } from "./patterns.ts";
 import type { Compiler, Run } from "./predicate.ts";
 import { type CallTerm, Failure, type Term } from "./term.ts";
+import { lowerAscii, upperAscii } from "./text-functions.ts";
 
 /** A call: by hand where rules often call it, else by the reference evaluator's own function. */
 export function compileCall(term: CallTerm, compiler: Compiler): Run {
@@ -47,12 +48,24 @@ function compileBinary(
   };
 }
 
+const TURNS: ReadonlyMap<string, (text: string) => string> = new Map([
+  ["lowerAscii", lowerAscii],
+  ["upperAscii", upperAscii],
+]);
+
 function compileUnary(name: string, arg: Term, compiler: Compiler): Run | undefined {
   const run = compiler.compile(arg);
   if (name === "!_") {
     return (request, path) => {
       const value = run(request, path);
       return typeof value === "boolean" ? !value : value;
+    };
+  }
+  const turn = TURNS.get(name);
+  if (turn !== undefined) {
+    return (request, path) => {
+      const value = run(request, path);
+      return typeof value === "string" ? turn(value) : value;
     };
   }
   if (name !== "header") return undefined;

@@ -1,10 +1,12 @@
+import { celList } from "@bufbuild/cel";
 import { isInBlocks } from "./functions.ts";
 import type { Compiler, Run } from "./predicate.ts";
 import type { RequestField, Term, TextTerm } from "./term.ts";
 import { createTextIndex, NO_RANK } from "./text-index.ts";
 
-/** Reads the texts of a request. */
+/** Reads the inputs of a request. */
 export const INPUTS: Readonly<Record<RequestField, Run>> = {
+  by_ip: (request) => celList(request.byIp ?? []),
   host: (request) => request.host,
   method: (request) => request.method,
   path: (_request, path) => path,

@@ -14,8 +14,6 @@ export interface CelEnvironment {
 /** What an environment depends on. */
 export interface EnvironmentOptions {
   readonly sets: Sets;
-  /** Whether `bot.by_ip` can be served; when false, reading it is a fault that says so. */
-  readonly botByIp?: boolean;
 }
 
 const BOT_FIELDS: readonly (readonly [string, Type])[] = [
@@ -27,6 +25,7 @@ const BOT_FIELDS: readonly (readonly [string, Type])[] = [
   ["verified", BOOL],
   ["verification", STRING],
   ["verifiable", BOOL],
+  ["by_ip", listOf(STRING)],
 ];
 
 const REQUEST_FIELDS: readonly (readonly [string, Type])[] = [
@@ -41,9 +40,8 @@ const LABEL_FIELDS = (["bot_id", "host", "path"] as const).map((name) => [name, 
 
 /** The names that the rules of one policy may use, with their types. */
 export function createEnvironment(options: EnvironmentOptions): CelEnvironment {
-  const byIp = options.botByIp === true ? ([["by_ip", listOf(STRING)]] as const) : [];
   const objects = [
-    objectType("bot", [...BOT_FIELDS, ...byIp]),
+    objectType("bot", BOT_FIELDS),
     objectType("request", REQUEST_FIELDS),
     objectType("site", SITE_FIELDS),
     objectType("labels", LABEL_FIELDS),

@@ -88,7 +88,6 @@ function memberType(type: Type, field: string, place: Place, inference: Inferenc
 }
 
 function unknownField(object: ObjectType, field: string): string {
-  if (object.name === "bot" && field === "by_ip") return "`bot.by_ip` is not available yet";
   const right = nearest(field, object.fields.keys());
   const subject =
     object.name === "sets"

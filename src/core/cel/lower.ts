@@ -134,7 +134,7 @@ const REQUEST_FIELDS: ReadonlyMap<string, RequestField> = new Map(
 function lowerInput(object: string, field: string, knowledge: PolicyKnowledge): Term {
   switch (object) {
     case "bot":
-      return botTerm(field);
+      return field === "by_ip" ? BY_IP : botTerm(field);
     case "labels":
       return field === "bot_id" ? botTerm("id") : requestTerm(field);
     case "request":
@@ -150,6 +150,9 @@ function lowerInput(object: string, field: string, knowledge: PolicyKnowledge): 
       throw new Error(`the name \`${object}\` passed the type checker`);
   }
 }
+
+/** A field of `bot` in the text of a rule, and of the request in what it depends on. */
+const BY_IP: Term = { kind: "input", field: "by_ip", needs: NEEDS_REQUEST, mayFail: false };
 
 function botTerm(name: string): Term {
   const field = BOT_FIELDS.get(name);

@@ -39,7 +39,7 @@ export function planExpression(ast: Expr): (inputs: Inputs) => CelResult {
 /** Makes the inputs of evaluations from what a policy knows once and for all. */
 export type Binder = (bot: BotInputs, request: CrawlRequest, path: string) => Inputs;
 
-/** The fields of `bot`. */
+/** The fields of `bot` that no request decides. */
 export type BotInputs = ReadonlyMap<string, string | boolean>;
 
 /** Makes the binder of one policy. */
@@ -47,7 +47,7 @@ export function createBinder(site: Site, environment: CelEnvironment): Binder {
   const siteFields = siteInputs(site);
   const sets = environment.setLists;
   return (bot, request, path) => ({
-    bot,
+    bot: new Map<string, CelInput>([...bot, ["by_ip", request.byIp ?? []]]),
     request: requestInputs(request, path),
     site: siteFields,
     labels: new Map([
@@ -69,7 +69,7 @@ export function siteInputs(site: Site): ReadonlyMap<string, string> {
   ]);
 }
 
-/** The fields of `bot` for one outcome of verification. */
+/** Those fields for one outcome of verification. */
 export function botInputs(bot: Bot, verification: Verification): BotInputs {
   return new Map<string, string | boolean>([
     ["id", bot.id],

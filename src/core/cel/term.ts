@@ -14,8 +14,9 @@ export type BotField =
   | "verification"
   | "verifiable";
 
-/** A text that only the request has. */
+/** A value that only the request has: texts, and of `bot` the list that its address decides. */
 export type RequestField =
+  | "by_ip"
   | "host"
   | "method"
   | "path"

@@ -169,7 +169,6 @@ describe("a constant that can never work is refused at load", () => {
       "bot.verification in ['verified', 'not_needed']",
       "1:34 `bot.verification` is never `not_needed`; outcomes are `verified`, `refuted`, `unverifiable`, `unavailable`",
     ],
-    ["bot.by_ip.size() > 0", "1:5 `bot.by_ip` is not available yet"],
   ])("%s", (source, fault) => {
     expect(faultsOf(source)).toEqual([fault]);
   });
@@ -239,7 +238,7 @@ describe("a header field that may be absent is told unless something guards it",
   });
 });
 
-test("bot.by_ip has its type once it is served", () => {
-  const later = createEnvironment({ sets: new Map(), botByIp: true });
-  expect(checkCondition('"gptbot" in bot.by_ip', later).kind).toBe("checked");
+test("bot.by_ip is a list of texts", () => {
+  expect(checkCondition('"gptbot" in bot.by_ip', environment).kind).toBe("checked");
+  expect(checkCondition("1 in bot.by_ip", environment).kind).toBe("faulty");
 });

@@ -3,7 +3,7 @@ import { strings } from "@bufbuild/cel/ext";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Bot, Verification } from "../../../src/core/bot/bot.ts";
-import { checkCondition } from "../../../src/core/cel/check.ts";
+import { type CheckedExpression, checkCondition } from "../../../src/core/cel/check.ts";
 import { createEnvironment } from "../../../src/core/cel/environment.ts";
 import { inCidr } from "../../../src/core/cel/functions.ts";
 import { createEvaluator } from "../../../src/core/policy/evaluate.ts";
@@ -138,6 +138,9 @@ function bindings(
   };
 }
 
+// The reference makes an Error, with a stack, of every fault: by far most of the time.
+Error.stackTraceLimit = 0;
+
 const ENVIRONMENT = createEnvironment({ sets: SETS });
 const DEFAULT_RULE = rule("runtime.default_action", undefined);
 
@@ -153,14 +156,19 @@ function rule(id: string, when: Rule["when"]): Rule {
   };
 }
 
-/** What the compiled rule says of each bot and request, in the words of the reference. */
-function compiledOf(source: string): Answer {
+/** A drawn condition; undefined when it is beyond the limit of steps, which the reference has not. */
+function checkDrawn(source: string): CheckedExpression | undefined {
   const checked = checkCondition(source, ENVIRONMENT);
-  if (checked.kind === "faulty") {
-    throw new Error(`${source}: ${checked.faults.map((fault) => fault.message).join("; ")}`);
-  }
+  if (checked.kind === "checked") return checked.expression;
+  const messages = checked.faults.map((fault) => fault.message).join("; ");
+  if (messages.startsWith("may take ")) return undefined;
+  return expect.fail(`${source}: ${messages}`);
+}
+
+/** What the compiled rule says of each bot and request, in the words of the reference. */
+function compiledOf(expression: CheckedExpression): Answer {
   const evaluator = createEvaluator({
-    rules: [rule("it", checked.expression)],
+    rules: [rule("it", expression)],
     defaultRule: DEFAULT_RULE,
     bots: BOTS.map(([claimed]) => claimed),
     site: SITE,
@@ -174,8 +182,10 @@ function compiledOf(source: string): Answer {
 }
 
 function expectSame(source: string): void {
+  const expression = checkDrawn(source);
+  fc.pre(expression !== undefined);
   const reference = referenceOf(source);
-  const compiled = compiledOf(source);
+  const compiled = compiledOf(expression);
   for (const [claimed, verification] of BOTS) {
     for (const at of REQUESTS) {
       const wanted = reference(claimed, verification, at);

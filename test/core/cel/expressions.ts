@@ -203,6 +203,8 @@ function createWriter(draw: Draw): Writer {
     (next) => `${next("string")}.substring(${next("int")})`,
     (next) => `${next("string")}.substring(${next("int")}, ${next("int")})`,
     (next) => `${next("string")}.replace(${pick(STRINGS)}, ${pick(STRINGS)})`,
+    (next) =>
+      `${next("string")}.replace(${pick(['""', '"a"', '"/"'])}, ${next("string")}, ${pick(["0", "1", "3", "-1"])})`,
     (next) => `string(${next(pick(["int", "bool", "double", "uint", "string"]))})`,
     (next) => `${next("strings")}.join("-")`,
     (next) => `${next("strings")}[${next("int")}]`,
