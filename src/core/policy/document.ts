@@ -5,7 +5,6 @@ import {
   isNode,
   isScalar,
   isSeq,
-  LineCounter,
   type Node,
   type Pair,
   parseDocument,
@@ -13,16 +12,12 @@ import {
   type YAMLError,
 } from "yaml";
 import type { Fault } from "./fault.ts";
+import { quote } from "./faults.ts";
+import { createLineIndex, type Position } from "./line-index.ts";
 import { sourceOffset } from "./scalar.ts";
 
 /** Where a value stands in a document: map keys and list indexes from the root. */
 export type Path = readonly (string | number)[];
-
-/** Line and column, both from 1, columns in UTF-16 code units. */
-interface Position {
-  readonly line: number;
-  readonly column: number;
-}
 
 /** The values of a YAML document, and where each was written. */
 export interface SourceDocument {
@@ -58,25 +53,21 @@ const MOST_REPEATED = 100_000;
  */
 export function readDocument(
   file: string,
-  text: string,
+  written: string,
   verbatim: ReadonlySet<string> = new Set(),
 ): DocumentReading {
   const start = { file, line: 1, column: 1, path: "" };
-  if (text.length > LONGEST_TEXT) {
+  if (written.length > LONGEST_TEXT) {
     return { document: undefined, faults: [{ ...start, message: "longer than 4 MiB" }] };
   }
-  const lines = new LineCounter();
+  const text = written.startsWith("\ufeff") ? written.slice(1) : written;
   const yaml = parseDocument(text, {
-    lineCounter: lines,
     prettyErrors: false,
     strict: true,
     uniqueKeys: true,
     version: "1.2",
   });
-  const place = (offset: number): Position => {
-    const { line, col } = lines.linePos(offset);
-    return { line: Math.max(1, line), column: Math.max(1, col) };
-  };
+  const place = createLineIndex(text);
   const faults = [...yaml.errors, ...yaml.warnings].slice(0, MOST_FAULTS).map((error) => ({
     ...start,
     ...place(error.pos[0]),
@@ -114,7 +105,9 @@ function describe(error: YAMLError, text: string): string {
   if (error.code === "TAG_RESOLVE_FAILED") {
     return `tag \`${written}\` means nothing here; remove it`;
   }
-  return `not valid YAML: ${error.message.charAt(0).toLowerCase()}${error.message.slice(1)}`;
+  const [what = "", ...words] = error.message.split(": ");
+  const quoted = words.length === 0 ? "" : ` ${quote(words.join(": "))}`;
+  return `not valid YAML: ${what.charAt(0).toLowerCase()}${what.slice(1)}${quoted}`;
 }
 
 /** What reading the values of one document needs on its way. */
