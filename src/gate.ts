@@ -12,6 +12,8 @@ export interface VerifierPort {
   check(bot: Bot, request: CrawlRequest, nowMs: number): Check;
   /** Never rejects: what cannot be completed in time is `unavailable`. */
   prove(bot: Bot, request: CrawlRequest, nowMs: number): Promise<Proof>;
+  /** Ids of a policy's bots whose lists hold the address (`bot.by_ip`), in the policy's order. From memory. */
+  botsByIp(policy: Policy, request: CrawlRequest, nowMs: number): readonly string[];
   /** Asks in the background, for the cache and later events (`runtime.verify: always`). Never throws. */
   warm(bot: Bot, request: CrawlRequest, nowMs: number): void;
 }
@@ -105,10 +107,11 @@ interface Standing {
   readonly nowMs: number;
 }
 
-function judge(ports: Ports, visit: Visit): Outcome | Promise<Outcome> {
-  const { policy, request } = visit;
+function judge(ports: Ports, asked: Visit): Outcome | Promise<Outcome> {
   const { verifier } = ports;
   const nowMs = ports.nowMs();
+  const visit = asked.policy.evaluator.readsByIp ? withByIp(verifier, asked, nowMs) : asked;
+  const { policy, request } = visit;
   const bot = policy.identify(request.userAgent);
   const check = verifier.check(bot, request, nowMs);
   if (check.kind === "settled") return judgeProved(ports, visit, bot, check.proof, nowMs);
@@ -120,6 +123,11 @@ function judge(ports: Ports, visit: Visit): Outcome | Promise<Outcome> {
   if (policy.verify === "always") verifier.warm(bot, request, nowMs);
   const standing: Standing = { bot, verification: "not_needed", evidence: undefined, nowMs };
   return settle(ports, visit, standing, answer);
+}
+
+function withByIp(verifier: VerifierPort, visit: Visit, nowMs: number): Visit {
+  const byIp = verifier.botsByIp(visit.policy, visit.request, nowMs);
+  return { ...visit, request: { ...visit.request, byIp } };
 }
 
 /** The answer that every outcome still possible leads to; undefined where they differ. */

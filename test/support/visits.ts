@@ -81,6 +81,7 @@ export function testGate(findings: Findings): TestGate {
       asked += 1;
       return proofOf(findings.kind === "open" ? findings.comes : findings.verification);
     },
+    botsByIp: () => [],
     warm: () => {
       asked += 1;
     },

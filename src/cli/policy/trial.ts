@@ -86,7 +86,8 @@ function watchGate(world: TrialWorld, described: TrialRequest): WatchedGate {
       const { policy, request } = visit;
       const bot = policy.identify(request.userAgent);
       const proof = await prove(world, bot, request, described.verification);
-      const outcome = await gateWith(proof).judge(visit);
+      const byIp = policy.evaluator.readsByIp ? await listedBots(world, policy, request) : [];
+      const outcome = await gateWith(proof, byIp).judge(visit);
       trial = { outcome, request, cause: proof.cause };
       return outcome;
     },
@@ -112,11 +113,21 @@ async function prove(
   return check.kind === "settled" ? check.proof : verifier.prove(bot, request, nowMs);
 }
 
-function gateWith(proof: Proof): Gate {
+async function listedBots(
+  world: TrialWorld,
+  policy: Policy,
+  request: CrawlRequest,
+): Promise<readonly string[]> {
+  const verifier = await world.verifier();
+  return verifier.botsByIp(policy, request, Date.now());
+}
+
+function gateWith(proof: Proof, byIp: readonly string[] = []): Gate {
   return createGate({
     verifier: {
       check: () => ({ kind: "settled", proof }),
       prove: async () => proof,
+      botsByIp: () => byIp,
       warm: () => undefined,
     },
     spend: createMemoryLimits({ capacity: 1024 }).spend,

@@ -61,6 +61,7 @@ export function createEvaluator(options: EvaluatorOptions): RuleEvaluator {
   const listFor = (bot: Bot, verification: Verification): RuleList =>
     lists.get(bot)?.[verification] ?? makeList(bot, verification);
   return {
+    readsByIp: options.rules.some(({ when }) => when?.reads.has("bot.by_ip") === true),
     select: (bot: Bot, verification: Verification, request: CrawlRequest, path: string) =>
       runRuleList(listFor(bot, verification), request, path),
     listFor,

@@ -113,6 +113,8 @@ export interface RuleFault {
 
 /** Runs the rules. Pure and total: a rule's fault is a value in the selection. */
 export interface Evaluator {
+  /** Whether a rule reads `bot.by_ip`, so that requests must carry it. */
+  readonly readsByIp: boolean;
   /** `path` is one of the request's readings. */
   select(bot: Bot, verification: Verification, request: CrawlRequest, path: string): Selection;
 }

@@ -3,7 +3,7 @@ import { combineVerifications, type Evidence, type Proof } from "../../core/bot/
 import { type Address, parseAddress } from "../../core/cidr.ts";
 import type { CrawlRequest } from "../../core/request.ts";
 import type { ReverseDns } from "./dns.ts";
-import { lookUpLists } from "./list-lookup.ts";
+import { holdsAddress, lookUpLists } from "./list-lookup.ts";
 import type { Means, Plan } from "./plan.ts";
 import { type Attributed, lookAtSignature } from "./signatures.ts";
 
@@ -90,6 +90,14 @@ function lookAtAddress(
 
 function settled(verification: Verification, evidence: Evidence): Finding {
   return { kind: "settled", proof: { verification, evidence, cause: undefined } };
+}
+
+/** Whether one of a plan's lists holds the address, whatever the client claims to be. */
+export function isListed(plan: Plan, address: Address, isPublic: boolean, nowMs: number): boolean {
+  return plan.means.some((means) => {
+    if (means.kind === "static_ranges") return means.set.find(address) !== undefined;
+    return means.kind === "ip_ranges" && isPublic && holdsAddress(means, address, nowMs);
+  });
 }
 
 /** Two proofs as one (contract 1). Of two by verifiers of one kind the deciding evidence stays. */

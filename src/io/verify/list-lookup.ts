@@ -22,6 +22,13 @@ export function lookUpLists(means: RangesMeans, address: Address, nowMs: number)
   return { verification: "unavailable", evidence: { ip_ranges: { reason: cause } }, cause };
 }
 
+/** Whether a list that may be believed now holds the address. */
+export function holdsAddress(means: RangesMeans, address: Address, nowMs: number): boolean {
+  return means.sources.some(
+    (source) => believedList(source, means, nowMs)?.list.set.find(address) !== undefined,
+  );
+}
+
 function believedList(
   source: ListSource,
   means: RangesMeans,

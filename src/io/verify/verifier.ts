@@ -1,11 +1,19 @@
 import { join } from "node:path";
 import { type Bot, isVerifiable } from "../../core/bot/bot.ts";
 import type { Check, Proof } from "../../core/bot/proof.ts";
+import { parseAddress } from "../../core/cidr.ts";
 import type { Policy } from "../../core/policy/policy.ts";
 import type { CrawlRequest } from "../../core/request.ts";
 import type { VerifierPort } from "../../gate.ts";
 import { type DnsCounts, openReverseDns, type ReverseDns } from "./dns.ts";
-import { look, mergeProofs, type Pending, possibleOutcomes, UNVERIFIABLE } from "./findings.ts";
+import {
+  isListed,
+  look,
+  mergeProofs,
+  type Pending,
+  possibleOutcomes,
+  UNVERIFIABLE,
+} from "./findings.ts";
 import type { VerifyLog } from "./list-source.ts";
 import { openListStore } from "./list-store.ts";
 import { createNonceStore, type NonceStore } from "./nonces.ts";
@@ -63,6 +71,7 @@ export function openVerifier(options: VerifierOptions): Verifier {
     ready: () => ready(state),
     check: (bot, request, nowMs) => check(state, bot, request, nowMs),
     prove: (bot, request, nowMs) => prove(state, bot, request, nowMs),
+    botsByIp: (policy, request, nowMs) => botsByIp(state, policy, request, nowMs),
     warm: (bot, request, nowMs) => warm(state, bot, request, nowMs),
     status: () => state.current.flatMap((plan) => statusOf(plan, Date.now())),
     dnsCounts: () => state.dns.counts(),
@@ -130,6 +139,21 @@ function ask(state: State, pending: Pending, request: CrawlRequest, nowMs: numbe
       return proveSignature(request, pending.attributed, state.nonces, nowMs, deadline);
     }
   }
+}
+
+function botsByIp(
+  state: State,
+  policy: Policy,
+  request: CrawlRequest,
+  nowMs: number,
+): readonly string[] {
+  const { ip, isPublic } = request.address;
+  const address = parseAddress(ip);
+  if (address === undefined) return [];
+  return policy.bots.flatMap((bot) => {
+    const plan = state.plans.get(bot);
+    return plan !== undefined && isListed(plan, address, isPublic, nowMs) ? [bot.id] : [];
+  });
 }
 
 /** Keys are read in the background anyway, and a signature that is not needed stays unspent. */

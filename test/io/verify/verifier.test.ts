@@ -425,3 +425,21 @@ test("status names each bot and source as the contract does", async () => {
     expect.objectContaining({ type: "reverse_dns", source: null, state: "not_applicable" }),
   ]);
 });
+
+test("bot.by_ip names every bot whose lists hold the address, whoever it says it is", async () => {
+  const server = await serve(prefixes("203.0.113.0/28"));
+  const listed = botWith(ranges([server.url]));
+  const fixed: Bot = { ...botWith(statics), id: "fixed" };
+  const other: Bot = { ...botWith(reverse), id: "other" };
+  const verifier = open([]);
+  const policy = policyWith(listed, fixed, other);
+  verifier.configure([policy]);
+  await verifier.ready();
+  const byIp = (ip: string, nowMs = Date.now()): readonly string[] =>
+    verifier.botsByIp(policy, requestFrom(ip), nowMs);
+  expect(byIp(GOOD)).toEqual(["examplebot", "fixed"]);
+  expect(byIp("127.0.0.2")).toEqual(["fixed"]);
+  expect(byIp("198.51.100.1")).toEqual([]);
+  expect(byIp("")).toEqual([]);
+  expect(byIp(GOOD, Date.now() + 2 * HOUR)).toEqual(["fixed"]);
+});

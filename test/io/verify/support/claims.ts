@@ -69,7 +69,10 @@ export function policyWith(...bots: readonly Bot[]): Policy {
     defaultRule,
     hash: "",
     identify: () => defaultBot,
-    evaluator: { select: () => ({ rule: defaultRule, shadowed: [], faults: [] }) },
+    evaluator: {
+      readsByIp: false,
+      select: () => ({ rule: defaultRule, shadowed: [], faults: [] }),
+    },
   };
 }
 
