@@ -82,7 +82,12 @@ export function compileAuditConfig(
   const parsed = configSchema.safeParse(document.value, ISSUE_OPTIONS);
   if (!parsed.success) {
     const errors = faultsOf(document, parsed.error.issues);
-    return { kind: "faulty", errors: errors.toSorted((left, right) => left.line - right.line) };
+    return {
+      kind: "faulty",
+      errors: errors.toSorted(
+        (left, right) => left.line - right.line || left.column - right.column,
+      ),
+    };
   }
   const { hosts, user_agents: common } = parsed.data;
   const targets = hosts.map((source) => toTarget(source, common, overrides));

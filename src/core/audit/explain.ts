@@ -50,6 +50,7 @@ function whyMissing(record: CrawlDelayRecord): string {
 }
 
 function fixFor(record: CrawlDelayRecord): string {
+  if (record.error_detail === "blocked_address") return fixForAddress(record);
   switch (record.error_class) {
     case "fetch":
       return `serve ${record.scheme}://${record.host}/robots.txt with status 200 as text/plain, to everybody, and in it ${linesFor(record)}`;
@@ -58,6 +59,13 @@ function fixFor(record: CrawlDelayRecord): string {
     case null:
       return `publish ${linesFor(record)}`;
   }
+}
+
+/** What a host's own address may be is for the operator to say; where it redirects to is not. */
+function fixForAddress({ redirects, host }: CrawlDelayRecord): string {
+  return redirects.length > 0
+    ? "let robots.txt be found without a redirect into a private network"
+    : `where \`${host}\` may have such an address, say so: \`allow_private: true\`, or \`--allow-private\``;
 }
 
 function linesFor(record: CrawlDelayRecord): string {
@@ -77,8 +85,7 @@ const DETAIL_TEXTS: Readonly<Record<NonNullable<AuditError["detail"]> | "outside
     decode: "the body is not what its Content-Encoding says",
     redirect_limit: "more than five redirects",
     redirect_loop: "redirects lead back to where they came from",
-    blocked_address:
-      "an address that is not public was refused; mark the host `allow_private` if it may be",
+    blocked_address: "an address that is not public was refused",
     unavailable: "crawlers take this as no rules at all, and fetch everything without delay",
     rate_limited:
       "crawlers take this as a failing server: robots.txt itself must not be rate-limited",

@@ -43,7 +43,7 @@ function toResult(record: CrawlDelayRecord, finding: AuditFinding): unknown {
   return {
     ruleId: finding.trigger,
     level: "note",
-    message: { text: `${finding.message} ${why}; ${fix ?? ""}` },
+    message: { text: `${finding.message} Why: ${why}. What to do: ${fix ?? "nothing"}.` },
     locations: [
       {
         physicalLocation: {
