@@ -41,6 +41,8 @@ export interface SidecarOptions {
   readonly over?: "tcp" | "unix";
   /** More flags of `serve`. */
   readonly flags?: readonly string[];
+  /** Options of Node itself. */
+  readonly nodeOptions?: readonly string[];
 }
 
 /** `crawlwall serve` as operators run it: a process of its own. */
@@ -75,7 +77,8 @@ export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
 
   const door: Door = options.over === "unix" ? join(folder, "crawlwall.sock") : await freePort();
   const listen = typeof door === "string" ? `unix:${door}` : `127.0.0.1:${door}`;
-  const args = ["serve", "--policies", policies, "--listen", listen, "--admin", "off"];
+  const args = [...(options.nodeOptions ?? []), `${root}bin/crawlwall.js`, "serve"];
+  args.push("--policies", policies, "--listen", listen, "--admin", "off");
   args.push("--data-dir", join(folder, "data"), "--log-file", log, "--trust-request-id");
   args.push(...(options.flags ?? []));
 
@@ -107,7 +110,7 @@ export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
 }
 
 async function startReady(args: readonly string[], door: Door): Promise<RunningProgram> {
-  const program = startProgram(process.execPath, [`${root}bin/crawlwall.js`, ...args]);
+  const program = startProgram(process.execPath, args);
   try {
     await waitFor("the sidecar to be ready", () => isReady(program, door), 45_000);
   } catch (cause) {

@@ -30,6 +30,7 @@ export interface WallOptions {
   readonly policies: Readonly<Record<string, string>>;
   readonly over?: "tcp" | "unix";
   readonly flags?: readonly string[];
+  readonly nodeOptions?: readonly string[];
   readonly file?: CaddyOptions["file"];
   readonly env?: CaddyOptions["env"];
   readonly hosts?: readonly string[];
