@@ -9,12 +9,11 @@ import {
   type Pair,
   parseDocument,
   type Scalar,
-  type YAMLError,
 } from "yaml";
 import type { Fault } from "./fault.ts";
-import { quote } from "./faults.ts";
 import { createLineIndex, type Position } from "./line-index.ts";
 import { sourceOffset } from "./scalar.ts";
+import { yamlFaults } from "./yaml-faults.ts";
 
 /** Where a value stands in a document: map keys and list indexes from the root. */
 export type Path = readonly (string | number)[];
@@ -68,11 +67,9 @@ export function readDocument(
     version: "1.2",
   });
   const place = createLineIndex(text);
-  const faults = [...yaml.errors, ...yaml.warnings].slice(0, MOST_FAULTS).map((error) => ({
-    ...start,
-    ...place(error.pos[0]),
-    message: describe(error, text),
-  }));
+  const faults = yamlFaults(yaml, text)
+    .slice(0, MOST_FAULTS)
+    .map(({ offset, message }) => ({ ...start, ...place(offset), message }));
   if (yaml.errors.some((error) => error.code !== "DUPLICATE_KEY")) {
     return { document: undefined, faults };
   }
@@ -92,22 +89,6 @@ export function readDocument(
   if (reading.isBroken) return { document: undefined, faults };
   const source = { text, place };
   return { document: createDocument(file, value, yaml.contents, reading.aliases, source), faults };
-}
-
-function describe(error: YAMLError, text: string): string {
-  const written = text.slice(error.pos[0], error.pos[1]).split("\n", 1)[0] ?? "";
-  if (error.code === "DUPLICATE_KEY") {
-    const key = /^[^\s:]+/.exec(text.slice(error.pos[0], error.pos[0] + 100))?.[0] ?? written;
-    return `key \`${key}\` is written twice in one map`;
-  }
-  if (error.code === "MULTIPLE_DOCS") return "a file holds one document; remove the second `---`";
-  if (error.code === "TAB_AS_INDENT") return "a tab cannot indent; use spaces";
-  if (error.code === "TAG_RESOLVE_FAILED") {
-    return `tag \`${written}\` means nothing here; remove it`;
-  }
-  const [what = "", ...words] = error.message.split(": ");
-  const quoted = words.length === 0 ? "" : ` ${quote(words.join(": "))}`;
-  return `not valid YAML: ${what.charAt(0).toLowerCase()}${what.slice(1)}${quoted}`;
 }
 
 /** What reading the values of one document needs on its way. */
