@@ -42,9 +42,24 @@ async function read(query: LedgerQuery, id: string): Promise<Explanation> {
 }
 
 function describe({ event, bot, readings, rules, note }: Explanation): string {
-  const isServed = event.would_block ? "served; enforce would have refused it" : "served";
-  const name = bot === null || bot.name === bot.id ? "" : `, ${bot.name}`;
-  const lines: readonly (readonly [string, string | null])[] = [
+  const lines: readonly Line[] = [
+    ...requestLines(event),
+    ["bot", `${event.bot_id} (${event.bot_class}${bot === null ? "" : `, ${bot.name}`})`],
+    ...decisionLines(event),
+    ...(readings ?? []).map((text, index) => [`reading ${index + 1}`, text] as const),
+  ];
+  const shown = lines.filter(([, value]) => value !== null);
+  return [
+    ...shown.map(([title, value]) => `${title.padEnd(12)} ${value}`),
+    ...(rules === null ? [] : ["", ...rules.map(describeRule)]),
+    ...(note === null ? [] : ["", note]),
+  ].join("\n");
+}
+
+type Line = readonly [title: string, value: string | null];
+
+function requestLines(event: DecisionEvent): readonly Line[] {
+  return [
     ["event", event.id],
     ["time", event.ts],
     ["site", `${event.site_id ?? "none"} (${event.mode ?? "no mode"})`],
@@ -52,25 +67,23 @@ function describe({ event, bot, readings, rules, note }: Explanation): string {
     ["query", event.query],
     ["address", event.ip],
     ["user agent", event.user_agent],
-    ["bot", `${event.bot_id} (${event.bot_class}${name})`],
+  ];
+}
+
+function decisionLines(event: DecisionEvent): readonly Line[] {
+  const served = event.would_block ? "served; enforce would have refused it" : "served";
+  return [
     ["identity", event.claimed ? event.verification : "no claim to be a known bot"],
     ["evidence", event.evidence === null ? null : JSON.stringify(event.evidence)],
     ["decision", `${event.action} by ${event.rule_id}`],
     ["reason", event.reason],
-    ["answer", `${event.status}, ${event.status >= 400 ? "refused" : isServed}`],
+    ["answer", `${event.status}, ${event.status >= 400 ? "refused" : served}`],
     ["decided by", event.reading],
     ["policy", event.policy_hash],
-    ...(readings ?? []).map((text, index) => [`reading ${index + 1}`, text] as const),
   ];
-  const shown = lines.filter(([, value]) => value !== null);
-  return [
-    ...shown.map(([title, value]) => `${title.padEnd(12)} ${value}`),
-    ...(rules === null ? [] : ["", ...rules.flatMap((rule) => describeRule(rule))]),
-    ...(note === null ? [] : ["", note]),
-  ].join("\n");
 }
 
-function describeRule(rule: ConsideredRule): readonly string[] {
+function describeRule(rule: ConsideredRule): string {
   const results = rule.results.map((result, index) => {
     const reading = rule.results.length > 1 ? `reading ${index + 1}: ` : "";
     return reading + describeResult(result);
@@ -82,7 +95,7 @@ function describeRule(rule: ConsideredRule): readonly string[] {
       ? ""
       : `, ${rule.limit.rpm} a minute by ${rule.limit.key}, at most ${rule.limit.burst} at once`;
   const place = rule.priority === null ? "last" : `priority ${rule.priority}`;
-  return [`${mark}${rule.rule_id} (${place}${mode}${limit}): ${results.join("; ")}`];
+  return `${mark}${rule.rule_id} (${place}${mode}${limit}): ${results.join("; ")}`;
 }
 
 function describeResult(result: ConsideredRule["results"][number]): string {
