@@ -74,6 +74,7 @@ function request(path: string, ip: string, headers: readonly (readonly [string, 
     address: { ip, limitKey: ip, isPublic: true },
     userAgent: "gptbot/1.0",
     headers: { get: (name) => all.get(name), all: () => all },
+    ...(ip.startsWith("203.") ? { byIp: ["gptbot", "a"] } : {}),
   };
   return { path, request: whole };
 }
@@ -120,6 +121,7 @@ function bindings(
       verified: verification === "verified",
       verification,
       verifiable: claimed.verifiers.length > 0,
+      by_ip: asked.byIp ?? [],
     },
     request: {
       host: asked.host,

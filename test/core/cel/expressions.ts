@@ -125,7 +125,14 @@ function createWriter(draw: Draw): Writer {
       case "string":
         return draw(3) === 0 ? pick(STRINGS) : pick(INPUTS);
       case "strings":
-        return pick(["sets.paths", "sets.ids", "sets.empty", '["a", "/archive"]', "[]"]);
+        return pick([
+          "sets.paths",
+          "sets.ids",
+          "bot.by_ip",
+          "sets.empty",
+          '["a", "/archive"]',
+          "[]",
+        ]);
       case "ints":
         return pick(["sets.numbers", "[1, 2]", "[0, 80, 80]"]);
       case "map":
@@ -168,6 +175,7 @@ function createWriter(draw: Draw): Writer {
     (next) => `bool(${next("string")})`,
     (_next, body) => quantify("sets.paths", body("bool", "string")),
     (_next, body) => quantify("sets.ids", body("bool", "string")),
+    (_next, body) => quantify("bot.by_ip", body("bool", "string")),
     (next, body) => quantify(next("strings"), body("bool", "string")),
     (next, body) => quantify(next("ints"), body("bool", "int")),
     (next) =>
