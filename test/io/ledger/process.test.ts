@@ -1,0 +1,90 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { readSigningKey } from "../../../src/io/ledger/signer.ts";
+import { waitFor } from "../../support/wait.ts";
+import { ask, readAll } from "./contract.ts";
+
+const RECORDER = fileURLToPath(new URL("./recorder.ts", import.meta.url));
+
+interface Recorder {
+  readonly child: ChildProcess;
+  /** What it said: the number and time of each event, after it recorded it. */
+  readonly said: () => readonly (readonly [number, number])[];
+  readonly output: () => string;
+}
+
+let dataDir: string;
+let url: string;
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), "crawlwall-recorder-"));
+  url = `sqlite:${join(dataDir, "ledger.db")}`;
+});
+afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
+
+function start(mode: "steady" | "fast"): Recorder {
+  const child = spawn(process.execPath, [RECORDER, url, dataDir, mode], {
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  let output = "";
+  child.stdout.on("data", (chunk: Buffer) => {
+    output += chunk.toString();
+  });
+  const said = () =>
+    [...output.matchAll(/^(\d+) (\d+)\n/gm)].map(
+      ([, number, time]) => [Number(number), Number(time)] as const,
+    );
+  return { child, said, output: () => output };
+}
+
+async function storedNumbers(): Promise<readonly number[]> {
+  const events = await readAll(url, dataDir);
+  return events.map(({ path }) => Number(path.slice(1))).sort((left, right) => left - right);
+}
+
+async function isIntact(): Promise<boolean> {
+  const publicKeys = [readSigningKey(dataDir)];
+  const result = await ask(url, dataDir, (query) =>
+    query("verify", { publicKeys, checkpoints: [] }),
+  );
+  return result.valid;
+}
+
+const KILLS = Number(process.env.LEDGER_KILLS ?? 3);
+
+test("a killed process loses a moment of events at most, and the chain stays whole", async () => {
+  for (let round = 0; round < KILLS; round++) {
+    rmSync(join(dataDir, "ledger.db"), { force: true });
+    const recorder = start("steady");
+    await waitFor("events", () => recorder.said().length > 100 || undefined, 30_000);
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 300));
+    const ended = once(recorder.child, "close");
+    recorder.child.kill("SIGKILL");
+    await ended;
+    const said = recorder.said();
+    const lastMs = said.at(-1)?.[1] ?? 0;
+    const stored = await storedNumbers();
+    expect(stored).toEqual(stored.map((_, index) => index));
+    const lost = said.slice(stored.length);
+    const ageMs = lost.length === 0 ? 0 : lastMs - (lost[0]?.[1] ?? 0);
+    // 100 ms of waiting for a batch and the time to write one; more only where the machine is busy.
+    expect(ageMs).toBeLessThanOrEqual(250);
+    expect(await isIntact()).toBe(true);
+  }
+}, 600_000);
+
+test("a process that is told to stop loses nothing", async () => {
+  const recorder = start("fast");
+  await waitFor("events", () => recorder.said().length > 2000 || undefined, 30_000);
+  const ended = once(recorder.child, "close");
+  recorder.child.kill("SIGTERM");
+  await ended;
+  const said = recorder.said().length;
+  expect((await storedNumbers()).length).toBe(said);
+  expect(recorder.output()).toContain(`"written":${said},"dropped":0,"rejected":0`);
+  expect(await isIntact()).toBe(true);
+});

@@ -1,0 +1,34 @@
+// A process that records events for a test, which tells it what to do and may kill it.
+import { writeSync } from "node:fs";
+import { openLedger } from "../../../src/io/ledger/open.ts";
+import { sampleEvent } from "./sample.ts";
+
+const [url = "", dataDir = "", mode = ""] = process.argv.slice(2);
+const ledger = await openLedger(url, {
+  dataDir,
+  log: (level, fields, message) => {
+    process.stderr.write(`${JSON.stringify({ level, ...fields, message })}\n`);
+  },
+});
+if (ledger === undefined) throw new Error("no ledger");
+
+let count = 0;
+
+function record(): void {
+  const event = sampleEvent({ path: `/${count}` });
+  ledger?.record(event);
+  // Said after it was recorded, so that the test knows what must be there.
+  writeSync(1, `${count} ${Date.now()}\n`);
+  count++;
+}
+
+const timer = setInterval(() => {
+  for (let index = 0; index < (mode === "steady" ? 1 : 50); index++) record();
+}, 2);
+
+process.on("SIGTERM", () => {
+  clearInterval(timer);
+  void ledger.close().then(() => {
+    process.stdout.write(`counters ${JSON.stringify(ledger.counters())}\n`, () => process.exit(0));
+  });
+});
