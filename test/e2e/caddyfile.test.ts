@@ -1,8 +1,11 @@
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { startCaddy } from "../support/caddy.ts";
 import { startEchoUpstream } from "../support/echo-upstream.ts";
 import { portOf } from "../support/free-port.ts";
@@ -96,6 +99,74 @@ describe.each([oldCaddy, newCaddy])(
     });
   },
 );
+
+describe("an application that Caddy asks twice", () => {
+  it("is told our verdict both times, not what it said itself the first time", async () => {
+    const told: (string | string[] | undefined)[] = [];
+    const application = createServer((request, response) => {
+      told.push(request.headers["x-crawlwall-decision"]);
+      response
+        .writeHead(told.length === 1 ? 503 : 200, { "X-Crawlwall-Decision": "own_words" })
+        .end();
+    }).listen(0, "127.0.0.1");
+    const sidecar = createServer((_, response) => {
+      response.writeHead(200, { "X-Crawlwall-Decision": "allow", "Content-Length": "0" }).end();
+    }).listen(0, "127.0.0.1");
+    await Promise.all([once(application, "listening"), once(sidecar, "listening")]);
+    const retry = "\t\tlb_retries 1\n\t\tlb_retry_match expression `{rp.status_code} == 503`\n";
+    const folder = mkdtempSync(join(tmpdir(), "crawlwall-retry-"));
+    const shipped = readFileSync(`${root}${EDGE}`, "utf8");
+    const line = "\t\theader_up X-Crawlwall-Rule {http.vars.crawlwall_rule}\n";
+    expect(shipped).toContain(line);
+    writeFileSync(join(folder, "Caddyfile"), shipped.replace(line, line + retry));
+    const front = await startCaddy({
+      caddy: newCaddy,
+      file: join(folder, "Caddyfile"),
+      hosts: ["site.test"],
+      sidecar: `127.0.0.1:${portOf(sidecar)}`,
+      backend: portOf(application),
+    });
+    const answer = await sendRaw(front.port, head("/page", ["Host: site.test"]));
+    expect(answer?.status).toBe(200);
+    expect(told).toEqual(["allow", "allow"]);
+    await front.stop();
+    for (const server of [application, sidecar]) {
+      server.close();
+      server.closeAllConnections();
+    }
+    rmSync(folder, { recursive: true, force: true });
+  });
+});
+
+describe("what the Caddyfile keeps from the sidecar", () => {
+  it("is what `policy check` warns of where a rule reads it", () => {
+    const blocks = snippets(EDGE);
+    const taken = `${blocks.get("clean")}${blocks.get("sidecar")}`;
+    const names = [...taken.matchAll(/^\t+(?:request_header|header_up) (?:@\S+ )?-(\S+)$/gm)].map(
+      ([, name = ""]) => name.toLowerCase().replaceAll("*", "x"),
+    );
+    const rules = names.map(
+      (name, index) =>
+        `  - {id: rule_${index}, priority: ${index}, when: 'header("${name}") != ""', action: allow}`,
+    );
+    const folder = mkdtempSync(join(tmpdir(), "crawlwall-withheld-"));
+    const file = join(folder, "site.yaml");
+    writeFileSync(file, `site: {id: site, host: site.test}\nrules:\n${rules.join("\n")}\n`);
+    const check = [`${root}bin/crawlwall.js`, "policy", "check", "--config", file, "--json"];
+    const { stdout } = spawnSync(process.execPath, check, { encoding: "utf8" });
+    const { warnings } = warningsSchema.parse(JSON.parse(stdout));
+    const warned = warnings
+      .filter(({ code }) => code === "header_withheld")
+      .map(({ path }) => Number(/\d+/.exec(path)?.[0]));
+    expect(names.length).toBeGreaterThan(15);
+    expect(names.filter((_, index) => !warned.includes(index))).toEqual([]);
+    rmSync(folder, { recursive: true, force: true });
+  });
+});
+
+const warningsSchema = z.object({
+  warnings: z.array(z.object({ code: z.string(), path: z.string() })),
+});
 
 interface Run {
   readonly status: number | null;
