@@ -1,0 +1,62 @@
+import { createPathMatcher, type PathMatcher } from "./match.ts";
+
+/** An Allow or Disallow line of a group. */
+export interface Line {
+  readonly kind: "allow" | "disallow";
+  readonly pattern: string;
+}
+
+/** Lines that are being collected, asked as often as one is added. */
+export interface Draft {
+  /** A second line with the same pattern takes the place of the first. */
+  add(line: Line): void;
+  remove(line: Line): void;
+  /** The line that decides a path, as a crawler that follows RFC 9309 would choose it. */
+  decide(target: string): Line | undefined;
+  lines(): readonly Line[];
+}
+
+interface Wildcard {
+  readonly line: Line;
+  readonly matcher: PathMatcher;
+}
+
+/** Lines without `*` are found by their text, whose number hardly matters; the others are tried. */
+export function createDraft(): Draft {
+  const plain = new Map<string, Line>();
+  const wildcards = new Map<string, Wildcard>();
+  return {
+    add: (line) => {
+      if (!line.pattern.includes("*")) plain.set(line.pattern, line);
+      else
+        wildcards.set(line.pattern, { line, matcher: createPathMatcher([{ ...line, line: 1 }]) });
+    },
+    remove: (line) => {
+      plain.delete(line.pattern);
+      wildcards.delete(line.pattern);
+    },
+    decide: (target) => {
+      let best = plain.get(`${target}$`) ?? longestPrefix(plain, target);
+      for (const { line, matcher } of wildcards.values()) {
+        if (takesPrecedence(line, best) && matcher(target).rule !== undefined) best = line;
+      }
+      return best;
+    },
+    lines: () => [...plain.values(), ...Array.from(wildcards.values(), ({ line }) => line)],
+  };
+}
+
+function longestPrefix(plain: ReadonlyMap<string, Line>, target: string): Line | undefined {
+  for (let length = target.length; length > 0; length--) {
+    const line = plain.get(target.slice(0, length));
+    if (line !== undefined) return line;
+  }
+  return undefined;
+}
+
+/** The longer pattern, and Allow of equals (RFC 9309 section 2.2.2). */
+function takesPrecedence(line: Line, other: Line | undefined): boolean {
+  if (other === undefined) return true;
+  const difference = line.pattern.length - other.pattern.length;
+  return difference > 0 || (difference === 0 && line.kind === "allow");
+}

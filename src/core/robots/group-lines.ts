@@ -1,0 +1,79 @@
+import { createDraft, type Draft, type Line } from "./draft.ts";
+import { escapePath } from "./escape.ts";
+import type { Outlook } from "./outlook.ts";
+import { type Point, type Points, pointsOf } from "./points.ts";
+
+/** The lines of one crawler's group, and where they are known to fall short. */
+export interface GroupLines {
+  readonly lines: readonly Line[];
+  readonly points: readonly Point[];
+  /** Points at which some line holds more than what is meant: a query. */
+  readonly approximate: readonly Point[];
+  /** Points at which the lines say other than what is enforced. */
+  readonly differing: readonly Point[];
+  /** Whether rules were too many and too wild to be followed in all combinations. */
+  readonly isCut: boolean;
+}
+
+/**
+ * Lines that say of every path what enforcement says, as near as patterns can. From short literals
+ * to long ones, each gets a line where those before it say otherwise: as the longest pattern wins,
+ * that is exact for prefixes and whole paths. Where patterns with `*` get in the way of each other,
+ * none forbids what is served.
+ */
+export function groupLines(outlook: Outlook): GroupLines {
+  const { points, isCut }: Points = pointsOf(outlook.courses);
+  const draft = createDraft();
+  const approximate: Point[] = [];
+  for (const point of points) {
+    if (isRight(draft, outlook, point)) continue;
+    addPoint(draft, outlook, point);
+    if (point.isApproximate) approximate.push(point);
+  }
+  settle(draft, outlook, points);
+  return {
+    lines: draft.lines(),
+    points,
+    approximate,
+    differing: points.filter((point) => !isRight(draft, outlook, point)),
+    isCut,
+  };
+}
+
+function verdictOf(outlook: Outlook, point: Point): Line["kind"] {
+  return outlook.isBlocked(point.path) ? "disallow" : "allow";
+}
+
+function isRight(draft: Draft, outlook: Outlook, point: Point): boolean {
+  return said(draft, point) === verdictOf(outlook, point);
+}
+
+function said(draft: Draft, point: Point): Line["kind"] {
+  return draft.decide(escapePath(point.path))?.kind ?? "allow";
+}
+
+function addPoint(draft: Draft, outlook: Outlook, point: Point): void {
+  const kind = verdictOf(outlook, point);
+  for (const pattern of point.patterns) draft.add({ kind, pattern });
+}
+
+/** A pattern with `*` can be longer than the line of a literal below it, and then wins over it. */
+function settle(draft: Draft, outlook: Outlook, points: readonly Point[]): void {
+  if (!draft.lines().some((line) => line.pattern.includes("*"))) return;
+  for (const point of points) {
+    if (!isRight(draft, outlook, point)) addPoint(draft, outlook, point);
+  }
+  for (const point of points) {
+    if (!outlook.isBlocked(point.path)) dropClaims(draft, point);
+  }
+}
+
+/** Rather say less than forbid what is served. */
+function dropClaims(draft: Draft, point: Point): void {
+  const target = escapePath(point.path);
+  let line = draft.decide(target);
+  while (line?.kind === "disallow") {
+    draft.remove(line);
+    line = draft.decide(target);
+  }
+}
