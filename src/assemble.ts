@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
 import pino, { type Logger } from "pino";
+import { openRecords, type Records } from "./assemble/records.ts";
+import { createSites, type Sites } from "./assemble/sites.ts";
+import { StartError } from "./assemble/start-error.ts";
 import { formatFault } from "./core/policy/fault.ts";
-import { createSiteLookup, type SiteLookup } from "./core/policy/hosts.ts";
 import type { Policy } from "./core/policy/policy.ts";
 import { createGate, type Gate } from "./gate.ts";
-import { type DecisionLog, openDecisionLog } from "./io/decision-log.ts";
 import { createEventIds } from "./io/event-id.ts";
-import { createAddressHash, openSecret } from "./io/keys.ts";
 import { createMemoryLimits } from "./io/limits/memory.ts";
 import { createMetrics, type Metrics, type PolicyInfo } from "./io/metrics.ts";
 import { EMBEDDED_POLICY, policiesPath, watchPolicyFiles } from "./io/policy-files.ts";
@@ -15,7 +15,8 @@ import { openVerifier, type Verifier } from "./io/verify/verifier.ts";
 import { loadPolicies } from "./load.ts";
 import { createAdmin } from "./server/admin/app.ts";
 import { createApp } from "./server/app.ts";
-import { createForwardAuth } from "./server/authz.ts";
+import { type Authz, createForwardAuth } from "./server/authz.ts";
+import type { Health } from "./server/health.ts";
 import { type ListenAddress, type Listening, listen } from "./server/listen.ts";
 import type { Settings } from "./settings.ts";
 
@@ -32,53 +33,65 @@ export interface Service {
   close(): Promise<void>;
 }
 
-/** A start that cannot be: every fault of every file, a line each. */
-export class StartError extends Error {
-  readonly faults: readonly string[];
-
-  constructor(faults: readonly string[], options?: ErrorOptions) {
-    super(faults.join("\n"), options);
-    this.name = "StartError";
-    this.faults = faults;
-  }
-}
-
-/** Brings the parts together and opens the listener. Rejects with a `StartError`. */
+/** Brings the parts together and opens the listeners. Rejects with a `StartError`. */
 export async function startService(settings: Settings): Promise<Service> {
   const log = pino({ name: "crawlwall", level: settings.logLevel }, pino.destination(2));
   const path = policiesPath(settings.policies);
   const policies = firstPolicies(path, log);
   const sharedKey = readSharedKey(settings.sharedKeyFile);
-  const verifier = openVerifierFor(settings, log);
   const metrics = createMetrics();
-  const decisions = await openDecisions(settings, log);
-  const sites = createSites(policies, verifier);
-  const gate = openGate(verifier, decisions, metrics);
+  const verifier = openVerifierFor(settings, log);
+  const records = await openRecords(settings, metrics, log);
+  const sites = createSites(policies, (set) => {
+    verifier.configure(set);
+    records.adopt(set);
+    metrics.reloaded(true, set.map(infoOf));
+  });
+  const parts: Parts = { path, log, metrics, verifier, records, sites };
   // Fastify's own notes are of no interest; its warnings and errors are.
   const httpLog = log.child({}, { level: "warn" });
   const app = createApp({
-    forwardAuth: createForwardAuth({
-      gate,
-      findSite: (host) => sites.find(host),
-      trustedProxies: settings.trustedProxies,
-      trustRequestId: settings.trustRequestId,
-      nowMs: Date.now,
-      monotonicMs: () => performance.now(),
-      onMisconfigured: createMisconfigurationLog(log, metrics),
-    }),
-    health: { isReady: () => sites.isReady() },
+    forwardAuth: forwardAuthFor(settings, parts),
+    health: createHealth(parts),
     sharedKey,
     log: httpLog,
   });
   const admin = createAdmin({ log: httpLog, hosts: settings.adminHosts, metrics });
-  metrics.reloaded(true, policies.map(infoOf));
   const listening = await open("--listen", app, settings.listen);
   const operators = settings.admin && (await open("--admin", admin, settings.admin));
-  log.info(
-    { listen: listening.address, admin: operators?.address, policies: path },
-    "crawlwall answers",
-  );
-  return serviceOf({ path, log, sites, decisions, metrics, verifier, listening, operators });
+  const { address } = listening;
+  log.info({ listen: address, admin: operators?.address, policies: path }, "crawlwall answers");
+  return serviceOf(parts, listening, operators);
+}
+
+interface Parts {
+  readonly path: string;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly verifier: Verifier;
+  readonly records: Records;
+  readonly sites: Sites;
+}
+
+function forwardAuthFor(settings: Settings, parts: Parts): Authz {
+  return createForwardAuth({
+    gate: openGate(parts),
+    findSite: (host) => parts.sites.find(host),
+    trustedProxies: settings.trustedProxies,
+    trustRequestId: settings.trustRequestId,
+    nowMs: Date.now,
+    monotonicMs: () => performance.now(),
+    onMisconfigured: createMisconfigurationLog(parts.log, parts.metrics),
+  });
+}
+
+/** Ready once the ledger is open and each address list is on disk or was tried once. */
+function createHealth({ verifier, records }: Parts): Health {
+  let triedLists = false;
+  void verifier.ready().then(() => {
+    triedLists = true;
+  });
+  return { isReady: () => triedLists && records.isOpen() };
 }
 
 /** Faults of the set-up come once a request: the log tells each kind once a minute. */
@@ -130,65 +143,19 @@ function openVerifierFor(settings: Settings, log: Logger): Verifier {
   });
 }
 
-async function openDecisions(settings: Settings, log: Logger): Promise<DecisionLog> {
-  const { logFile: file, logIp: ip, dataDir } = settings;
-  const hashAddress =
-    ip === "hashed"
-      ? createAddressHash(openSecret(dataDir, "address.key"))
-      : (text: string) => text;
-  const onError = (error: Error): void =>
-    log.error({ err: error }, "the decision log cannot be written");
-  try {
-    return await openDecisionLog({ file, ip, hashAddress, onError });
-  } catch (error) {
-    throw new StartError([`--log-file: ${file} cannot be opened`], { cause: error });
-  }
-}
-
-function openGate(verifier: Verifier, decisions: DecisionLog, metrics: Metrics): Gate {
+function openGate({ verifier, records, sites, metrics }: Parts): Gate {
   const limits = createMemoryLimits();
-  metrics.gauge("crawlwall_limiter_buckets", "Buckets in memory", () => limits.size);
-  metrics.gauge(
-    "crawlwall_limiter_overflowed",
-    "Charges that shared an overflow bucket",
-    () => limits.overflowed,
-  );
-  metrics.gauge("crawlwall_decision_log_dropped", "Lines that were lost", decisions.dropped);
+  const { gauge } = metrics;
+  gauge("crawlwall_limiter_buckets", "Buckets in memory", () => limits.size);
+  gauge("crawlwall_limiter_overflowed", "Charges in overflow buckets", () => limits.overflowed);
   return createGate({
     verifier,
     spend: limits.spend,
-    record: (event) => {
-      decisions.record(event);
-      metrics.record(event);
-    },
+    record: (event) => records.record(event, sites.byId(event.site_id)),
     newEventId: createEventIds(),
     nowMs: Date.now,
     monotonicMs: () => performance.now(),
   });
-}
-
-/** The policies in force, and whether their address lists have been tried. */
-interface Sites {
-  find(host: string): Policy | undefined;
-  isReady(): boolean;
-  replace(policies: readonly Policy[]): void;
-}
-
-function createSites(first: readonly Policy[], verifier: Verifier): Sites {
-  let lookup: SiteLookup<Policy> = createSiteLookup(first);
-  let ready = false;
-  verifier.configure(first);
-  void verifier.ready().then(() => {
-    ready = true;
-  });
-  return {
-    find: (host) => lookup(host),
-    isReady: () => ready,
-    replace: (policies) => {
-      lookup = createSiteLookup(policies);
-      verifier.configure(policies);
-    },
-  };
 }
 
 async function open(flag: string, app: FastifyInstance, where: ListenAddress): Promise<Listening> {
@@ -200,34 +167,13 @@ async function open(flag: string, app: FastifyInstance, where: ListenAddress): P
   }
 }
 
-interface Parts {
-  readonly path: string;
-  readonly log: Logger;
-  readonly sites: Sites;
-  readonly decisions: DecisionLog;
-  readonly metrics: Metrics;
-  readonly verifier: Verifier;
-  readonly listening: Listening;
-  readonly operators: Listening | undefined;
-}
-
 function infoOf(policy: Policy): PolicyInfo {
   return { site: policy.site.id, hash: policy.hash };
 }
 
-function serviceOf(parts: Parts): Service {
-  const { path, log, sites, decisions, metrics, verifier, listening, operators } = parts;
-  const reload = (): void => {
-    const loaded = loadPolicies(path);
-    if (loaded.kind === "faulty") {
-      metrics.reloaded(false, []);
-      log.error({ faults: loaded.faults }, "policies not reloaded: the last good set stays");
-      return;
-    }
-    sites.replace(loaded.policies);
-    metrics.reloaded(true, loaded.policies.map(infoOf));
-    log.info({ policies: loaded.policies.map((policy) => policy.site.id) }, "policies reloaded");
-  };
+function serviceOf(parts: Parts, listening: Listening, operators: Listening | undefined): Service {
+  const { path, log, verifier, records } = parts;
+  const reload = (): void => reloadPolicies(parts);
   const watcher = watchPolicyFiles(path, reload, (error) =>
     log.warn({ err: error }, "policy files are not watched any more: send SIGHUP to reload"),
   );
@@ -235,13 +181,24 @@ function serviceOf(parts: Parts): Service {
     address: listening.address,
     log,
     reload,
-    reopenLogs: () => decisions.reopen(),
+    reopenLogs: () => records.reopen(),
     close: async () => {
       watcher.close();
       await listening.drain();
       await operators?.drain();
       verifier.close();
-      await decisions.close();
+      await records.close();
     },
   };
+}
+
+function reloadPolicies({ path, log, metrics, sites }: Parts): void {
+  const loaded = loadPolicies(path);
+  if (loaded.kind === "faulty") {
+    metrics.reloaded(false, []);
+    log.error({ faults: loaded.faults }, "policies not reloaded: the last good set stays");
+    return;
+  }
+  sites.replace(loaded.policies);
+  log.info({ policies: loaded.policies.map((policy) => policy.site.id) }, "policies reloaded");
 }

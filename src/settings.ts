@@ -19,6 +19,8 @@ export interface Settings {
   readonly sharedKeyFile: string | undefined;
   readonly trustRequestId: boolean;
   readonly dataDir: string;
+  /** `sqlite:`, `sqlite:PATH`, `postgres://…` or `off`. */
+  readonly ledger: string;
   /** `host:port`, `[ipv6]:port` or an address alone; undefined for the system's. */
   readonly dnsServers: readonly string[] | undefined;
   readonly verifyTimeoutMs: number;
@@ -39,6 +41,8 @@ export interface SettingsTexts {
   readonly sharedKeyFile?: string | undefined;
   readonly trustRequestId?: boolean | undefined;
   readonly dataDir: string;
+  /** `sqlite:`, `sqlite:PATH`, `postgres://…` or `off`. */
+  readonly ledger: string;
   readonly dnsServers?: string | undefined;
   readonly verifyTimeout: string;
   readonly insecureSources?: boolean | undefined;
@@ -70,6 +74,7 @@ export function readSettings(texts: SettingsTexts): Settings {
     sharedKeyFile: texts.sharedKeyFile,
     trustRequestId: texts.trustRequestId === true,
     dataDir: texts.dataDir,
+    ledger: texts.ledger,
     dnsServers: splitList(texts.dnsServers),
     verifyTimeoutMs: readTimeout(texts.verifyTimeout, faults),
     allowInsecureSources: texts.insecureSources === true,

@@ -17,6 +17,7 @@ const ROOMS = [
   "settings.ts",
   "load.ts",
   "assemble.ts",
+  "assemble",
   "cli",
   "index.ts",
 ] as const;
@@ -35,7 +36,18 @@ const ALLOWED: Readonly<Record<Room, readonly Room[]>> = {
   server: ["core", "gate.ts"],
   "settings.ts": ["core", "server"],
   "load.ts": ["core", "io"],
+  assemble: [
+    "audit",
+    "core",
+    "gate.ts",
+    "io",
+    "io/ledger",
+    "io/limits",
+    "io/verify",
+    "settings.ts",
+  ],
   "assemble.ts": [
+    "assemble",
     "audit",
     "core",
     "gate.ts",

@@ -11,6 +11,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<Register>> = new Map([
   ["audit", async () => (await import("./audit.ts")).registerAudit],
   ["bots", async () => (await import("./bots.ts")).registerBots],
   ["healthcheck", async () => (await import("./healthcheck.ts")).registerHealthcheck],
+  ["ledger", async () => (await import("./ledger.ts")).registerLedger],
   ["policy", async () => (await import("./policy.ts")).registerPolicy],
   ["serve", async () => (await import("./serve.ts")).registerServe],
   ["up", async () => (await import("./up.ts")).registerUp],

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
-import { type Service, StartError, startService } from "../assemble.ts";
+import { StartError } from "../assemble/start-error.ts";
+import { type Service, startService } from "../assemble.ts";
 import { readSettings, type Settings, SettingsError, type SettingsTexts } from "../settings.ts";
 import { CannotRun, EXIT, type ExitCode, runCommand } from "./exit.ts";
 import { flag, switchFlag } from "./flags.ts";
@@ -22,6 +23,7 @@ export function registerServe(program: Command): void {
       ),
     )
     .addOption(flag("--data-dir <dir>", "address lists and keys", "data"))
+    .addOption(flag("--ledger <url>", "sqlite:PATH, postgres://… or off", "sqlite:"))
     .addOption(flag("--dns-servers <list>", "host:port, comma-separated (default: the system's)"))
     .addOption(flag("--verify-timeout <time>", "longest wait for a proof", "500ms"))
     .addOption(

@@ -2,7 +2,8 @@ import { mkdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Command, InvalidArgumentError } from "commander";
-import { type Service, StartError, startService } from "../assemble.ts";
+import { StartError } from "../assemble/start-error.ts";
+import { type Service, startService } from "../assemble.ts";
 import { readSettings } from "../settings.ts";
 import { CannotRun, EXIT, type ExitCode, note, runCommand } from "./exit.ts";
 import { type Caddy, type CaddyRun, findCaddy, keepaliveFor, runCaddy } from "./up/caddy.ts";
@@ -84,6 +85,7 @@ async function startSidecar(dataDir: string, logFile: string): Promise<Service> 
     policies: POLICY,
     listen: `127.0.0.1:${await freePortFrom(SIDECAR_PORT)}`,
     admin: "off",
+    ledger: "sqlite:",
     trustRequestId: true,
     dataDir,
     verifyTimeout: "500ms",

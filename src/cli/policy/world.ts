@@ -65,7 +65,13 @@ export function openWorld(options: WorldOptions): OpenWorld {
 }
 
 function settingsFrom(options: WorldOptions): Settings {
-  const unused = { listen: "127.0.0.1:0", admin: "off", logLevel: "info", logIp: "full" };
+  const unused = {
+    listen: "127.0.0.1:0",
+    admin: "off",
+    ledger: "off",
+    logLevel: "info",
+    logIp: "full",
+  };
   try {
     return readSettings({ ...unused, ...options });
   } catch (error) {

@@ -1,0 +1,121 @@
+import type { Logger } from "pino";
+import type { DecisionEvent } from "../core/event.ts";
+import { type EventPrivacy, protectEvent } from "../core/ledger/privacy.ts";
+import { policyDocument } from "../core/policy/hash.ts";
+import type { Policy } from "../core/policy/policy.ts";
+import { type DecisionLog, openDecisionLog } from "../io/decision-log.ts";
+import { createAddressHash, openSecret } from "../io/keys.ts";
+import { RefusedError } from "../io/ledger/database.ts";
+import type { Ledger } from "../io/ledger/ledger.ts";
+import { openLedger } from "../io/ledger/open.ts";
+import type { Metrics } from "../io/metrics.ts";
+import type { Settings } from "../settings.ts";
+import { StartError } from "./start-error.ts";
+
+/** Where events go: the decision log, the numbers and the ledger, each with its own privacy. */
+export interface Records {
+  /** Never throws, never waits. */
+  record(event: DecisionEvent, policy: Policy | undefined): void;
+  /** What the ledger keeps of an event. */
+  protect(event: DecisionEvent, policy: Policy | undefined): DecisionEvent;
+  /** Takes the policies that decide from now on. */
+  adopt(policies: readonly Policy[]): void;
+  /** Undefined for `--ledger off`. */
+  readonly ledger: Ledger | undefined;
+  isOpen(): boolean;
+  reopen(): void;
+  /** Writes what is waiting. */
+  close(): Promise<void>;
+}
+
+/** Opens the decision log and the ledger. Rejects with a `StartError`. */
+export async function openRecords(
+  settings: Settings,
+  metrics: Metrics,
+  log: Logger,
+): Promise<Records> {
+  const hashAddress = lazyAddressHash(settings.dataDir);
+  const decisions = await openDecisions(settings, hashAddress, log);
+  const ledger = await openLedgerFor(settings, log);
+  measure(metrics, decisions, ledger);
+  const privacyOf = (policy: Policy | undefined): EventPrivacy => ({
+    ip: policy?.ledger.ip ?? settings.logIp,
+    query: policy?.ledger.query ?? "keep",
+  });
+  const protect = (event: DecisionEvent, policy: Policy | undefined): DecisionEvent =>
+    protectEvent(event, privacyOf(policy), hashAddress);
+  return {
+    record: (event, policy) => {
+      decisions.record(event);
+      metrics.record(event);
+      if (policy?.ledger.enabled !== false) ledger?.record(protect(event, policy));
+    },
+    protect,
+    adopt: (policies) => adopt(ledger, policies),
+    ledger,
+    isOpen: () => ledger?.isOpen() ?? true,
+    reopen: () => decisions.reopen(),
+    close: async () => {
+      await Promise.all([decisions.close(), ledger?.close()]);
+    },
+  };
+}
+
+/** The secret is made when the first address is hashed, which most installations never do. */
+function lazyAddressHash(dataDir: string): (ip: string) => string {
+  let hash: ((ip: string) => string) | undefined;
+  return (ip) => {
+    hash ??= createAddressHash(openSecret(dataDir, "address.key"));
+    return hash(ip);
+  };
+}
+
+async function openDecisions(
+  settings: Settings,
+  hashAddress: (ip: string) => string,
+  log: Logger,
+): Promise<DecisionLog> {
+  const { logFile: file, logIp: ip } = settings;
+  // A secret that cannot be had must stop the start, not the first request.
+  if (ip === "hashed") hashAddress("");
+  const onError = (error: Error): void =>
+    log.error({ err: error }, "the decision log cannot be written");
+  try {
+    return await openDecisionLog({ file, ip, hashAddress, onError });
+  } catch (error) {
+    throw new StartError([`--log-file: ${file} cannot be opened`], { cause: error });
+  }
+}
+
+async function openLedgerFor(settings: Settings, log: Logger): Promise<Ledger | undefined> {
+  try {
+    return await openLedger(settings.ledger, {
+      dataDir: settings.dataDir,
+      log: (level, fields, message) => log[level](fields, message),
+    });
+  } catch (error) {
+    if (!(error instanceof RefusedError)) throw error;
+    throw new StartError([`--ledger: ${error.message}`], { cause: error });
+  }
+}
+
+function adopt(ledger: Ledger | undefined, policies: readonly Policy[]): void {
+  ledger?.adopt(
+    policies.map((policy) => ({
+      hash: policy.hash,
+      siteId: policy.site.id,
+      document: policyDocument(policy),
+    })),
+    new Map(policies.map((policy) => [policy.site.id, policy.ledger.retentionMs])),
+  );
+}
+
+function measure(metrics: Metrics, decisions: DecisionLog, ledger: Ledger | undefined): void {
+  metrics.gauge("crawlwall_decision_log_dropped", "Lines that were lost", decisions.dropped);
+  if (ledger === undefined) return;
+  const { gauge } = metrics;
+  gauge("crawlwall_ledger_queued", "Events that wait", () => ledger.counters().queued);
+  gauge("crawlwall_ledger_written", "Events written", () => ledger.counters().written);
+  gauge("crawlwall_ledger_dropped", "Events lost", () => ledger.counters().dropped);
+  gauge("crawlwall_ledger_errors", "Writes that failed", () => ledger.counters().errors);
+}

@@ -1,0 +1,36 @@
+import { createSiteLookup, type SiteLookup } from "../core/policy/hosts.ts";
+import type { Policy } from "../core/policy/policy.ts";
+
+/** The policies in force at this moment. */
+export interface Sites {
+  readonly all: () => readonly Policy[];
+  /** Who speaks for a host. */
+  find(host: string): Policy | undefined;
+  /** Whose event it is. */
+  byId(siteId: string | null): Policy | undefined;
+  /** Swaps the whole set; whoever listens is told before the first request sees it. */
+  replace(policies: readonly Policy[]): void;
+}
+
+/** Holds a set of policies; `onChange` is called with each set, the first one included. */
+export function createSites(
+  first: readonly Policy[],
+  onChange: (policies: readonly Policy[]) => void,
+): Sites {
+  let current: readonly Policy[] = [];
+  let lookup: SiteLookup<Policy> = () => undefined;
+  let byId: ReadonlyMap<string | null, Policy> = new Map();
+  const replace = (policies: readonly Policy[]): void => {
+    onChange(policies);
+    current = policies;
+    lookup = createSiteLookup(policies);
+    byId = new Map(policies.map((policy) => [policy.site.id, policy]));
+  };
+  replace(first);
+  return {
+    all: () => current,
+    find: (host) => lookup(host),
+    byId: (siteId) => byId.get(siteId),
+    replace,
+  };
+}
