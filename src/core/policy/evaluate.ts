@@ -69,7 +69,10 @@ export function createEvaluator(options: EvaluatorOptions): RuleEvaluator {
   };
 }
 
-function lowerRules(options: EvaluatorOptions): readonly LoweredRule[] {
+/** The rules with their conditions made ready to be folded. */
+export function lowerRules(
+  options: Pick<EvaluatorOptions, "rules" | "site" | "sets">,
+): readonly LoweredRule[] {
   const environment = createEnvironment({ sets: options.sets });
   const bind = createBinder(options.site, environment);
   const knowledge: PolicyKnowledge = { environment, site: siteInputs(options.site), bind };
