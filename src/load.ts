@@ -1,5 +1,5 @@
 import { type Catalog, type ParsedCatalog, parseCatalog } from "./core/bot/catalog.ts";
-import { compilePolicies } from "./core/policy/compile.ts";
+import { compilePolicies, lintPolicies } from "./core/policy/compile.ts";
 import { type Fault, formatFault, type Warning } from "./core/policy/fault.ts";
 import type { Policy } from "./core/policy/policy.ts";
 import { type PolicyTexts, readPolicyTexts } from "./io/policy-files.ts";
@@ -26,20 +26,24 @@ export type Checked =
 
 /** Reads and compiles a policy file or a folder of them, with the catalog they may use. */
 export function loadPolicies(path: string): Loaded {
-  const checked = checkPolicies(path);
+  const checked = readAndCompile(path, compilePolicies);
   if (checked.kind === "unreadable") return { kind: "faulty", faults: checked.causes };
   const { policies, errors, warnings } = checked;
   if (errors.length > 0) return { kind: "faulty", faults: errors.map(formatFault) };
   return { kind: "loaded", policies, warnings };
 }
 
-/** As `loadPolicies`, with the place of every fault. */
+/** As `loadPolicies`, with the place of every fault, and with all that lint finds. */
 export function checkPolicies(path: string): Checked {
+  return readAndCompile(path, lintPolicies);
+}
+
+function readAndCompile(path: string, compile: typeof compilePolicies): Checked {
   const read = readPolicyTexts(path);
   if (read.kind === "unreadable") return read;
   const { texts } = read;
   const catalog = lazyCatalog(texts);
-  const compiled = compilePolicies(texts.policies, catalog);
+  const compiled = compile(texts.policies, catalog);
   const errors = [...catalog.errors(), ...(compiled.kind === "faulty" ? compiled.errors : [])];
   if (compiled.kind === "faulty" || errors.length > 0) return faulty(errors, compiled.warnings);
   return {

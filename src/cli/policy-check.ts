@@ -1,5 +1,7 @@
 import type { Command } from "commander";
+import { createEvaluator } from "../core/policy/evaluate.ts";
 import { formatFault, type Warning } from "../core/policy/fault.ts";
+import type { Policy } from "../core/policy/policy.ts";
 import { type Checked, checkPolicies } from "../load.ts";
 import { CannotRun, EXIT, type ExitCode, printJson, runCommand } from "./exit.ts";
 
@@ -26,14 +28,25 @@ function check(options: Options): ExitCode {
   const { errors, warnings } = checked;
   const counted = options.strict === true ? warnings.filter(isCounted) : [];
   const valid = errors.length + counted.length === 0;
-  if (options.json === true) printJson({ valid, errors, warnings });
-  else process.stdout.write(`${describe(checked, options.config)}\n`);
+  if (options.json === true) {
+    printJson({ valid, errors, warnings, evaluation: checked.policies.map(evaluationOf) });
+  } else {
+    process.stdout.write(`${describe(checked, options.config)}\n`);
+  }
   return valid ? EXIT.fine : EXIT.found;
 }
 
 /** What this release does not serve yet is no fault of the policy's. */
 function isCounted(warning: Warning): boolean {
   return warning.code !== "not_served_yet";
+}
+
+/** How far the rules of a policy are folded for each bot and outcome, and which are not at all. */
+function evaluationOf(policy: Policy): unknown {
+  const bots = [...policy.bots, policy.defaultBot];
+  const { lists, shortest, longest, reference } = createEvaluator({ ...policy, bots }).prepare();
+  const unfolded = reference.map(({ ruleId, reason }) => ({ rule_id: ruleId, reason }));
+  return { site: policy.site.id, lists, shortest, longest, reference: unfolded };
 }
 
 type CheckedSet = Extract<Checked, { readonly kind: "checked" }>;

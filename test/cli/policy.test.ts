@@ -140,7 +140,25 @@ describe("policy check", () => {
         },
       ],
       warnings: [],
+      evaluation: [],
     });
+  });
+
+  test("--json tells how far the rules are folded for each crawler", async () => {
+    const { out } = await run("check", "--config", listed(), "--json");
+    expect(JSON.parse(out)).toMatchObject({
+      valid: true,
+      evaluation: [{ site: "docs", lists: 5, shortest: 1, longest: 3, reference: [] }],
+    });
+  });
+
+  test("lint tells what is probably not meant, at its place", async () => {
+    const file = write("a.yaml", `${SITE}sets:\n  unused: [a]\n`);
+    const { code, out } = await run("check", "--config", file);
+    expect(code).toBe(0);
+    expect(out).toContain(`${file}:3:3: sets.unused: `);
+    expect(out).toContain("(warning unused_set)");
+    expect((await run("check", "--config", file, "--strict")).code).toBe(1);
   });
 
   const WARNED = `${SITE}rules:

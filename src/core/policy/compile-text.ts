@@ -44,13 +44,15 @@ const VERBATIM: ReadonlySet<string> = new Set(["amount", "when"]);
 export interface CompiledText {
   readonly result: CompiledPolicy;
   readonly document: SourceDocument | undefined;
+  /** The entry of `bots` from which each bot came, by its id. */
+  readonly botIndexes: ReadonlyMap<string, number>;
 }
 
 /** Compiles one policy file, or tells every fault in it, in order of lines. */
 export function compileText({ file, text }: PolicyText, world: PolicyWorld): CompiledText {
   const { document, faults } = readDocument(file, text, VERBATIM);
   if (document === undefined) {
-    return { result: { kind: "faulty", errors: sorted(faults), warnings: [] }, document };
+    return { result: faulty(faults), document, botIndexes: new Map() };
   }
   const reading = readPolicy(document.value);
   const bots = compileBots(reading.bots, world);
@@ -63,10 +65,15 @@ export function compileText({ file, text }: PolicyText, world: PolicyWorld): Com
     ...repeatedRules(document),
   ];
   const { source } = reading;
-  if (source === undefined || errors.length > 0) {
-    return { result: { kind: "faulty", errors: sorted(errors), warnings: [] }, document };
-  }
-  return { result: assemblePolicy(document, source, bots, conditions.checked), document };
+  const result =
+    source === undefined || errors.length > 0
+      ? faulty(errors)
+      : assemblePolicy(document, source, bots, conditions.checked);
+  return { result, document, botIndexes: bots.indexes };
+}
+
+function faulty(faults: readonly Fault[]): CompiledPolicy {
+  return { kind: "faulty", errors: sorted(faults), warnings: [] };
 }
 
 function sorted<T extends Fault>(faults: readonly T[]): readonly T[] {

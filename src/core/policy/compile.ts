@@ -9,6 +9,7 @@ import type { Path, SourceDocument } from "./document.ts";
 import type { Fault, Warning } from "./fault.ts";
 import { faultAt } from "./faults.ts";
 import { createSiteLookup, type SiteLookup } from "./hosts.ts";
+import { lintWarnings } from "./lint-warnings.ts";
 import type { Policy } from "./policy.ts";
 import { memberOf } from "./schema.ts";
 
@@ -37,7 +38,23 @@ export function compilePolicies(
   texts: readonly PolicyText[],
   world: PolicyWorld,
 ): CompiledPolicies {
+  return joinPolicies(texts.map((text) => compileText(text, world)));
+}
+
+/** As `compilePolicies`, with all that lint finds among the warnings: slower, so not for serving. */
+export function lintPolicies(texts: readonly PolicyText[], world: PolicyWorld): CompiledPolicies {
   const compiled = texts.map((text) => compileText(text, world));
+  const joined = joinPolicies(compiled);
+  const warnings = [...joined.warnings, ...compiled.flatMap(lintWarnings)];
+  return { ...joined, warnings: warnings.toSorted(inFileOrder) };
+}
+
+function inFileOrder(left: Fault, right: Fault): number {
+  if (left.file !== right.file) return left.file < right.file ? -1 : 1;
+  return left.line - right.line || left.column - right.column;
+}
+
+function joinPolicies(compiled: readonly CompiledText[]): CompiledPolicies {
   const results = compiled.map(({ result }) => result);
   const warnings = results.flatMap((result) => result.warnings);
   const errors = [
