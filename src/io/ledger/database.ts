@@ -58,3 +58,8 @@ export function numberOf(row: SqlRow, column: string): number {
 export function isTrue(value: unknown): boolean {
   return value === true || value === 1;
 }
+
+/** What went wrong, in words. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

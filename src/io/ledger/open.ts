@@ -1,12 +1,12 @@
-import { UnavailableError } from "./database.ts";
-import type { Ledger, LedgerLog, LedgerReader } from "./ledger.ts";
+import { messageOf, RefusedError, UnavailableError } from "./database.ts";
+import type { KeptPolicy, Ledger, LedgerLog, LedgerReader } from "./ledger.ts";
 import { describeLocation, parseLedgerUrl } from "./location.ts";
 import { createQueue, DEFAULT_QUEUE_LIMITS, type EventQueue, type QueueLimits } from "./queue.ts";
-import { vacuumLedger } from "./retention.ts";
 import { readInstance } from "./secrets.ts";
 import { readSigningKey } from "./signer.ts";
 import type { StoreMode } from "./store.ts";
 import { createStoreThread, type StoreThread } from "./thread.ts";
+import { startUpkeep } from "./upkeep.ts";
 
 export interface LedgerOptions {
   /** Holds the ledger's file, name and key. */
@@ -15,15 +15,12 @@ export interface LedgerOptions {
   readonly queue?: Partial<QueueLimits>;
   /** How long closing may take, at most. */
   readonly closeMs?: number;
-  /** How often chains are signed and old events removed. */
-  readonly upkeepMs?: number;
 }
 
 const CLOSE_MS = 5000;
-const UPKEEP_MS = 3_600_000;
 
-/** How long events of a site are kept that no policy speaks for (contract 4, `ledger.retention`). */
-const DEFAULT_RETENTION_MS = 90 * 86_400_000;
+/** Between two tries to reach a database that was not there at the start. */
+const REOPEN_MS = 2000;
 
 /**
  * Opens the ledger that `--ledger` names, to write and to ask, bringing its schema forward; undefined
@@ -33,17 +30,16 @@ const DEFAULT_RETENTION_MS = 90 * 86_400_000;
 export async function openLedger(url: string, options: LedgerOptions): Promise<Ledger | undefined> {
   const location = parseLedgerUrl(url, options.dataDir);
   if (location === undefined) return undefined;
-  const instance = readInstance(options.dataDir);
-  const signingKey = readSigningKey(options.dataDir);
+  const { instance, signingKey } = readIdentity(options.dataDir);
   const writer = createStoreThread({ location, mode: "create", instance, signingKey });
   const reader = createStoreThread({ location, mode: "read", instance, signingKey: undefined });
-  const isOpen = await tryOpen(writer, options.log, describeLocation(location));
-  return ledgerOf(writer, reader, options, isOpen);
+  const opening = await openSoon(writer, options.log, describeLocation(location));
+  return ledgerOf(writer, reader, options, opening);
 }
 
 /**
- * Opens a ledger that exists, to ask it (`read`) or also to remove what is old (`change`). Rejects with
- * `RefusedError` where there is none.
+ * Opens a ledger that exists, to ask it (`read`) or also to remove what is old (`change`); undefined for
+ * `off`. Rejects with `RefusedError` where there is none.
  */
 export async function openLedgerReader(
   url: string,
@@ -52,13 +48,9 @@ export async function openLedgerReader(
 ): Promise<LedgerReader | undefined> {
   const location = parseLedgerUrl(url, dataDir);
   if (location === undefined) return undefined;
-  const isChange = mode === "change";
-  const thread = createStoreThread({
-    location,
-    mode,
-    instance: isChange ? readInstance(dataDir) : "",
-    signingKey: isChange ? readSigningKey(dataDir) : undefined,
-  });
+  const identity =
+    mode === "change" ? readIdentity(dataDir) : { instance: "", signingKey: undefined };
+  const thread = createStoreThread({ location, mode, ...identity });
   try {
     await thread.query("open", undefined);
   } catch (error) {
@@ -68,43 +60,72 @@ export async function openLedgerReader(
   return { query: thread.query, close: () => thread.close(CLOSE_MS) };
 }
 
-async function tryOpen(writer: StoreThread, log: LedgerLog, name: string): Promise<boolean> {
+interface Identity {
+  readonly instance: string;
+  readonly signingKey: string;
+}
+
+function readIdentity(dataDir: string): Identity {
   try {
-    await writer.query("open", undefined);
-    log("info", { ledger: name }, "the ledger is open");
-    return true;
+    return { instance: readInstance(dataDir), signingKey: readSigningKey(dataDir) };
   } catch (error) {
-    if (error instanceof UnavailableError) {
-      log("error", { ledger: name, cause: error.message }, "the ledger cannot be opened yet");
-      return false;
-    }
-    await writer.close(0);
-    throw error;
+    const message = `the ledger's name and key cannot be kept in \`${dataDir}\`: ${messageOf(error)}`;
+    throw new RefusedError(message, { cause: error });
   }
+}
+
+/** Whether the database was reached yet, and the end of trying. */
+interface Opening {
+  isOpen: boolean;
+  timer: NodeJS.Timeout | undefined;
+}
+
+async function openSoon(writer: StoreThread, log: LedgerLog, ledger: string): Promise<Opening> {
+  const opening: Opening = { isOpen: false, timer: undefined };
+  const attempt = async (): Promise<void> => {
+    await writer.query("open", undefined);
+    opening.isOpen = true;
+    log("info", { ledger }, "the ledger is open");
+  };
+  const again = (): void => {
+    opening.timer = setTimeout(() => attempt().catch(again), REOPEN_MS).unref();
+  };
+  try {
+    await attempt();
+  } catch (error) {
+    if (!(error instanceof UnavailableError)) {
+      await writer.close(0);
+      throw error;
+    }
+    log("error", { ledger, cause: error.message }, "the ledger cannot be opened yet");
+    again();
+  }
+  return opening;
 }
 
 function ledgerOf(
   writer: StoreThread,
   reader: StoreThread,
   options: LedgerOptions,
-  isOpenAtFirst: boolean,
+  opening: Opening,
 ): Ledger {
-  const { log, closeMs = CLOSE_MS } = options;
   const queue = queueFor(writer, options);
-  const retention = new Map<string, number>();
-  const upkeep = startUpkeep(writer, retention, options);
+  const upkeep = startUpkeep(writer.query, options.log);
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
-    clearInterval(upkeep);
-    await queue.close(closeMs);
-    await Promise.race([writer.query("sign", undefined), afterMs(closeMs)]).catch(() => undefined);
-    await Promise.all([writer.close(closeMs), reader.close(closeMs)]);
+    const end = performance.now() + (options.closeMs ?? CLOSE_MS);
+    const left = (): number => Math.max(50, end - performance.now());
+    clearTimeout(opening.timer);
+    upkeep.stop();
+    await queue.close(left());
+    await Promise.race([upkeep.sign(), afterMs(left())]);
+    await Promise.all([writer.close(left()), reader.close(left())]);
   };
   return {
     record: queue.push,
     flush: queue.flush,
     counters: queue.counters,
-    isOpen: () => isOpenAtFirst || queue.counters().written > 0,
+    isOpen: () => opening.isOpen,
     query: reader.query,
     keepAudit: async (audit) => {
       await writer.query("keepAudit", audit);
@@ -113,13 +134,7 @@ function ledgerOf(
       closing ??= close();
       return closing;
     },
-    adopt: (policies, retentionMs) => {
-      retention.clear();
-      for (const [siteId, ms] of retentionMs) retention.set(siteId, ms);
-      writer.query("keepPolicies", policies).catch((error: unknown) => {
-        log("error", { cause: String(error) }, "the ledger does not keep the policies");
-      });
-    },
+    adopt: (policies: readonly KeptPolicy[], retentionMs) => upkeep.adopt(policies, retentionMs),
   };
 }
 
@@ -134,26 +149,6 @@ function queueFor(writer: StoreThread, { log, queue }: LedgerOptions): EventQueu
     },
     { ...DEFAULT_QUEUE_LIMITS, ...queue },
   );
-}
-
-/** Signs the chains and removes old events, now and then, until the interval is cleared. */
-function startUpkeep(
-  writer: StoreThread,
-  retention: ReadonlyMap<string, number>,
-  { log, upkeepMs = UPKEEP_MS }: LedgerOptions,
-): NodeJS.Timeout {
-  const run = async (): Promise<void> => {
-    await writer.query("sign", undefined);
-    const ageOf = (siteId: string | null): number =>
-      retention.get(siteId ?? "") ?? DEFAULT_RETENTION_MS;
-    const removed = await vacuumLedger(writer.query, { ageOf, nowMs: Date.now() });
-    if (removed > 0) log("info", { removed }, "old events were removed from the ledger");
-  };
-  return setInterval(() => {
-    run().catch((error: unknown) => {
-      log("warn", { cause: String(error) }, "the ledger's upkeep waits for its next turn");
-    });
-  }, upkeepMs).unref();
 }
 
 function afterMs(ms: number): Promise<void> {

@@ -10,6 +10,7 @@ import {
   sizeOf,
   takeEvents,
 } from "./buffer.ts";
+import { messageOf } from "./database.ts";
 import type { LedgerCounters, LedgerLog } from "./ledger.ts";
 
 /** How much a queue holds, and when it writes. */
@@ -217,7 +218,7 @@ function onFailed(state: QueueState, error: unknown): void {
   state.failures++;
   if (state.failures === 1) {
     const { maxEvents, maxBytes } = state.limits;
-    const cause = error instanceof Error ? error.message : String(error);
+    const cause = messageOf(error);
     state.ports.log(
       "error",
       { cause, max_events: maxEvents, max_bytes: maxBytes },

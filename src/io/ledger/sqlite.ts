@@ -4,6 +4,7 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import {
   type Database,
   DataError,
+  messageOf,
   RefusedError,
   type SqlValue,
   type TableInsert,
@@ -169,8 +170,4 @@ function translate(error: unknown): Error {
 
 function asData(error: Error): DataError {
   return new DataError(error.message, { cause: error });
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

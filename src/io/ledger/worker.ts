@@ -1,5 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { RefusedError, UnavailableError } from "./database.ts";
+import { messageOf, RefusedError, UnavailableError } from "./database.ts";
 import {
   type LedgerStore,
   openStore,
@@ -52,8 +52,4 @@ function dispatch<M extends keyof StoreRequests>(
 function kindOf(error: unknown): "unavailable" | "refused" | "fault" {
   if (error instanceof UnavailableError) return "unavailable";
   return error instanceof RefusedError ? "refused" : "fault";
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
