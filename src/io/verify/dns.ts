@@ -158,7 +158,9 @@ function start(
     clearTimeout(giveUp);
     keep(state, key, answer, nowMs);
     leavePlace(state, lookup);
-    if (state.idle.length < MAX_LOOKUPS) state.idle.push(resolver);
+    // One that failed is not used again: a new one reads the system's settings anew.
+    const isGood = answer.proof.verification !== "unavailable";
+    if (isGood && state.idle.length < MAX_LOOKUPS) state.idle.push(resolver);
     return answer.proof;
   });
   const deadline = performance.now() + state.options.timeoutMs;

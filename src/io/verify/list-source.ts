@@ -112,7 +112,7 @@ export function openListSource(options: ListSourceOptions): ListSource {
 async function begin(state: State): Promise<void> {
   const { origin, store } = state.options;
   if (origin.kind === "url") {
-    const stored = await store.read(origin.key);
+    const stored = await store.read(origin);
     const list = createAddressList(stored?.prefixes ?? []);
     // An age in the future is no age: the clock was wrong then, or is now.
     if (stored !== undefined && list.kind === "list" && stored.fetchedAtMs <= Date.now()) {
@@ -217,7 +217,7 @@ async function accept(state: State, next: HeldList): Promise<void> {
   if (origin.kind !== "url") return;
   try {
     const { list, ...facts } = next;
-    await store.write(origin.key, { ...facts, prefixes: list.prefixes });
+    await store.write(origin, { ...facts, prefixes: list.prefixes });
   } catch (error) {
     const cause = error instanceof Error ? error.message : String(error);
     log.warn({ source: origin.label, cause }, "address list not kept on disk");

@@ -14,12 +14,18 @@ export interface StoredList {
   readonly prefixes: readonly string[];
 }
 
+/** To which source a list belongs: a key that may hold a password, and a name without it. */
+export interface ListOwner {
+  readonly key: string;
+  readonly label: string;
+}
+
 /** Keeps the last good list of each source across restarts. */
 export interface ListStore {
   /** Undefined when there is none, or none that can be read: a torn file is as good as no file. */
-  read(key: string): Promise<StoredList | undefined>;
+  read(owner: ListOwner): Promise<StoredList | undefined>;
   /** Replaces the list, whole or not at all. Rejects when the folder cannot be written. */
-  write(key: string, list: StoredList): Promise<void>;
+  write(owner: ListOwner, list: StoredList): Promise<void>;
 }
 
 const MAX_FILE_BYTES = 32 * 1024 * 1024;
@@ -37,21 +43,21 @@ const fileSchema = z.strictObject({
 /** Opens the store in a folder, which is made when the first list is written. */
 export function openListStore(folder: string): ListStore {
   return {
-    read: (key) => read(folder, key),
-    write: (key, list) => write(folder, key, list),
+    read: (owner) => read(folder, owner),
+    write: (owner, list) => write(folder, owner, list),
   };
 }
 
-function fileOf(folder: string, key: string): string {
+function fileOf(folder: string, { key }: ListOwner): string {
   return join(folder, `${createHash("sha256").update(key).digest("hex").slice(0, 32)}.json`);
 }
 
-async function read(folder: string, key: string): Promise<StoredList | undefined> {
+async function read(folder: string, owner: ListOwner): Promise<StoredList | undefined> {
   try {
-    const text = await readFile(fileOf(folder, key), "utf8");
+    const text = await readFile(fileOf(folder, owner), "utf8");
     if (text.length > MAX_FILE_BYTES) return undefined;
     const { data } = fileSchema.safeParse(JSON.parse(text));
-    if (data === undefined || data.source !== key) return undefined;
+    if (data === undefined || data.source !== owner.label) return undefined;
     return {
       fetchedAtMs: Date.parse(data.fetched_at),
       version: data.version,
@@ -64,10 +70,10 @@ async function read(folder: string, key: string): Promise<StoredList | undefined
   }
 }
 
-async function write(folder: string, key: string, list: StoredList): Promise<void> {
+async function write(folder: string, owner: ListOwner, list: StoredList): Promise<void> {
   const file: z.infer<typeof fileSchema> = {
     format: "crawlwall.io/list/v1",
-    source: key,
+    source: owner.label,
     fetched_at: new Date(list.fetchedAtMs).toISOString(),
     version: list.version,
     url: list.url,
@@ -75,7 +81,7 @@ async function write(folder: string, key: string, list: StoredList): Promise<voi
     ...(list.etag === undefined ? {} : { etag: list.etag }),
   };
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const path = fileOf(folder, key);
+  const path = fileOf(folder, owner);
   const draft = `${path}.${randomUUID()}`;
   try {
     await writeFile(draft, JSON.stringify(file), { mode: 0o600, flush: true });

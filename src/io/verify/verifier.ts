@@ -108,13 +108,16 @@ async function ready(state: State): Promise<void> {
   clearTimeout(timer);
 }
 
-/** The default bot claims nothing; a bot of no configured policy cannot be checked. */
+const UNCLAIMED: Check = { kind: "settled", proof: UNVERIFIABLE };
+
+/** A bot that no policy in use holds cannot be checked. */
 function withoutPlan(bot: Bot): Proof {
-  if (bot.isDefault || !isVerifiable(bot)) return UNVERIFIABLE;
+  if (!isVerifiable(bot)) return UNVERIFIABLE;
   return { verification: "unavailable", evidence: undefined, cause: `${bot.id}: not configured` };
 }
 
 function check(state: State, bot: Bot, request: CrawlRequest, nowMs: number): Check {
+  if (bot.isDefault) return UNCLAIMED;
   const plan = state.plans.get(bot);
   if (plan === undefined) return { kind: "settled", proof: withoutPlan(bot) };
   const { proof, pending } = look(plan, state.dns, request, nowMs);

@@ -324,6 +324,21 @@ test.each([
   expect(server.requests).toHaveLength(2);
 });
 
+test("a password in a source's URL is sent, and is in no log, status, evidence or file", async () => {
+  const server = await serve((request, response) => {
+    if (request.headers.authorization === undefined) response.writeHead(401).end();
+    else prefixes("203.0.113.0/28")(request, response);
+  });
+  const bot = botWith(ranges([server.url.replace("http://", "http://user:s3cret@")]));
+  const verifier = await openReady(bot);
+  const check = verifier.check(bot, requestFrom(GOOD), Date.now());
+  const [file = ""] = await readdir(join(dataDir, "lists"));
+  const kept = await readFile(join(dataDir, "lists", file), "utf8");
+  const told = JSON.stringify([check, verifier.status(), logged, kept]);
+  expect(told).toContain("verified");
+  expect(told).not.toContain("s3cret");
+});
+
 test("a list that cannot be kept on disk is used all the same, and the log says so", async () => {
   await writeFile(join(dataDir, "lists"), "in the way");
   const server = await serve(prefixes("203.0.113.0/28"));
