@@ -206,6 +206,27 @@ describe("agreement with others", () => {
     );
   });
 
+  test("so are groups, where only lines of RFC 9309 stand in the file", () => {
+    const line = fc.oneof(
+      fc.constantFrom("a", "b", "*", "A", "b/1.0").map((agent) => `User-agent: ${agent}`),
+      rule.map(([kind, text]) => `${kind}: ${text}`),
+      fc.constantFrom("Disallow:", "", "# comment"),
+    );
+    // A last group without rules allows all (section 2.1); robots-parser does not see it.
+    const file = fc
+      .array(line, { maxLength: 12 })
+      .map((lines) => [...lines, "Disallow: /never"].join("\n"));
+    fc.assert(
+      fc.property(file, path, fc.constantFrom("a", "b", "c"), (text, target, agent) => {
+        const url = new URL(`https://h${target}`);
+        fc.pre(url.pathname + url.search === target);
+        const theirs = robotsParser("https://h/robots.txt", text).isAllowed(url.href, agent);
+        expect(isAllowed(text, agent, target)).toBe(theirs);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
   test("taking each literal at its first place finds what trying every place finds", () => {
     fc.assert(
       fc.property(pattern, path, (text, target) => {
