@@ -48,6 +48,8 @@ describe.each([oldCaddy, newCaddy])("behind $name", (caddy) => {
       "X-Crawlwall_Decision: forged",
       "X.CrawlWall.Decision: forged",
       "X-Crawlwall.Decision: forged",
+      "X_Forwarded_For: forged",
+      "X.Real.Ip: forged",
       "Crawlwall-Request-Id: forged",
       "X-Forwarded-Uri: /forged",
       "X-Forwarded-Method: FORGED",

@@ -166,12 +166,17 @@ describe.each(setUps)("$name", ({ options }) => {
   });
 
   it("opens a WebSocket and nothing else where the client asks for two protocols", async () => {
-    const lines = ["Upgrade: h2c", "Connection: X-Crawlwall-Decision, User-Agent"];
+    const lines = [
+      "User-Agent: browser",
+      "Upgrade: h2c",
+      "Connection: X-Crawlwall-Decision, User-Agent",
+    ];
     const text = await upgrade(wall, "/socket", "websocket", lines);
     expect(text).toContain("Upgrade: websocket");
     expect(text).not.toContain("h2c");
     expect(wall.backend.lastUpgrade()).toMatchObject({
       upgrade: "websocket",
+      "user-agent": "browser",
       "x-crawlwall-decision": "allow",
     });
   });
@@ -242,9 +247,9 @@ async function upgrade(
   const lines = [
     `GET ${target} HTTP/1.1`,
     "Host: site.test",
+    ...more,
     "Connection: Upgrade",
     `Upgrade: ${protocol}`,
-    ...more,
     "Sec-WebSocket-Version: 13",
     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
   ];
