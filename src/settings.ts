@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { type AddressSet, type Cidr, createAddressSet, parseCidr } from "./core/cidr.ts";
 import { parseDuration } from "./core/duration.ts";
 import type { IpPrivacy } from "./core/mask-address.ts";
@@ -19,6 +20,8 @@ export interface Settings {
   readonly sharedKeyFile: string | undefined;
   readonly trustRequestId: boolean;
   readonly dataDir: string;
+  /** Where the proxy finds the last good robots.txt files while we are down. */
+  readonly robotsDir: string;
   /** `sqlite:`, `sqlite:PATH`, `postgres://…` or `off`. */
   readonly ledger: string;
   /** `host:port`, `[ipv6]:port` or an address alone; undefined for the system's. */
@@ -41,6 +44,7 @@ export interface SettingsTexts {
   readonly sharedKeyFile?: string | undefined;
   readonly trustRequestId?: boolean | undefined;
   readonly dataDir: string;
+  readonly robotsDir?: string | undefined;
   /** `sqlite:`, `sqlite:PATH`, `postgres://…` or `off`. */
   readonly ledger: string;
   readonly dnsServers?: string | undefined;
@@ -74,6 +78,7 @@ export function readSettings(texts: SettingsTexts): Settings {
     sharedKeyFile: texts.sharedKeyFile,
     trustRequestId: texts.trustRequestId === true,
     dataDir: texts.dataDir,
+    robotsDir: texts.robotsDir ?? join(texts.dataDir, "robots"),
     ledger: texts.ledger,
     dnsServers: splitList(texts.dnsServers),
     verifyTimeoutMs: readTimeout(texts.verifyTimeout, faults),

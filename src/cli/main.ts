@@ -13,6 +13,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<Register>> = new Map([
   ["healthcheck", async () => (await import("./healthcheck.ts")).registerHealthcheck],
   ["ledger", async () => (await import("./ledger.ts")).registerLedger],
   ["policy", async () => (await import("./policy.ts")).registerPolicy],
+  ["robots", async () => (await import("./robots.ts")).registerRobots],
   ["serve", async () => (await import("./serve.ts")).registerServe],
   ["up", async () => (await import("./up.ts")).registerUp],
   ["version", async () => (await import("./version.ts")).registerVersion],

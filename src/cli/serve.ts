@@ -23,6 +23,7 @@ export function registerServe(program: Command): void {
       ),
     )
     .addOption(flag("--data-dir <dir>", "address lists and keys", "data"))
+    .addOption(flag("--robots-dir <dir>", "robots.txt files for the proxy (default: in data dir)"))
     .addOption(flag("--ledger <url>", "sqlite:PATH, postgres://… or off", "sqlite:"))
     .addOption(flag("--dns-servers <list>", "host:port, comma-separated (default: the system's)"))
     .addOption(flag("--verify-timeout <time>", "longest wait for a proof", "500ms"))

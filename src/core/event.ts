@@ -3,6 +3,9 @@ import type { Evidence } from "./bot/proof.ts";
 import { type Decision, type DecisionAction, type ShadowedRule, wouldBlock } from "./decision.ts";
 import type { Policy, RuleFault } from "./policy/policy.ts";
 
+/** What a decision rests on: what a verifier saw, or the version of robots.txt that was read. */
+export type EventEvidence = Evidence | { readonly robots_sha256: string };
+
 export interface EventShadowedRule {
   readonly rule_id: string;
   readonly action: DecisionAction;
@@ -38,7 +41,7 @@ export interface DecisionEvent {
   readonly claimed: boolean;
   readonly verified: boolean;
   readonly verification: Verification | "not_needed";
-  readonly evidence: Evidence | null;
+  readonly evidence: EventEvidence | null;
   readonly action: DecisionAction;
   readonly rule_id: string;
   readonly reason: string | null;
@@ -73,7 +76,7 @@ export interface EventParts {
   readonly subject: EventSubject;
   readonly bot: Bot;
   readonly verification: Verification | "not_needed";
-  readonly evidence: Evidence | undefined;
+  readonly evidence: EventEvidence | undefined;
   readonly decision: Decision;
   readonly faults: readonly RuleFault[];
 }

@@ -82,7 +82,8 @@ function misconfigured(name: string, fault: string): ForwardedResult {
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
 
-function readRequestId(value: string | undefined, trusted: boolean): string | undefined {
+/** The id that a trusted proxy gives a request, if it is one. */
+export function readRequestId(value: string | undefined, trusted: boolean): string | undefined {
   return trusted && value !== undefined && REQUEST_ID.test(value) ? value : undefined;
 }
 

@@ -41,10 +41,6 @@ function isWithheld(name: string): boolean {
 
 /** Parts of a policy that load and are not served yet: one line goes when its part lands. */
 const NOT_SERVED: readonly { readonly key: string; readonly what: string }[] = [
-  {
-    key: "robots",
-    what: "robots.txt is not made from the rules yet; the site's own file is served",
-  },
   { key: "ledger", what: "the ledger is not kept yet; decisions are in the decision log" },
   { key: "receipts", what: "receipts are not made yet" },
 ];
