@@ -8,7 +8,7 @@ import { TRUE } from "../cel/term.ts";
 import type { CrawlRequest } from "../request.ts";
 import type { Evaluator, Rule, Selection, Sets, Site } from "./policy.ts";
 import {
-  createRuleList,
+  createListMaker,
   type LoweredRule,
   type RuleList,
   reachableVerifications,
@@ -49,10 +49,10 @@ type BotLists = { [V in Verification]?: RuleList };
 export function createEvaluator(options: EvaluatorOptions): RuleEvaluator {
   const rules = lowerRules(options);
   const fallback = plainSelection(options.defaultRule);
-  const compiler = createCompiler();
+  const makeListFor = createListMaker(rules, fallback, createCompiler());
   const lists = new Map<Bot, BotLists>();
   const makeList = (bot: Bot, verification: Verification): RuleList => {
-    const list = createRuleList(rules, fallback, botInputs(bot, verification), compiler);
+    const list = makeListFor(botInputs(bot, verification));
     const ofBot = lists.get(bot) ?? {};
     ofBot[verification] = list;
     lists.set(bot, ofBot);

@@ -1,7 +1,7 @@
 import type { Bot, Verification } from "../bot/bot.ts";
-import type { Compiler } from "../cel/predicate.ts";
+import type { Compiler, Run } from "../cel/predicate.ts";
 import type { BotInputs } from "../cel/reference.ts";
-import { specialise } from "../cel/specialise.ts";
+import { createResiduals } from "../cel/residuals.ts";
 import { FALSE, Failure, type Term, type TextTerm, TRUE } from "../cel/term.ts";
 import { createTextIndex, NO_RANK } from "../cel/text-index.ts";
 import { testedField } from "../cel/text-term.ts";
@@ -47,62 +47,121 @@ export function reachableVerifications(bot: Bot): readonly Verification[] {
   return isOffline ? outcomes : [...outcomes, "unavailable"];
 }
 
-/**
- * Folds a bot and an outcome into the rules: those that are now false are gone, and the first
- * enforced one that is now true ends the list.
- */
-export function createRuleList(
-  rules: readonly LoweredRule[],
-  fallback: Selection,
-  bot: BotInputs,
-  compiler: Compiler,
-): RuleList {
-  const kept: Kept[] = [];
-  let last = fallback;
-  for (const lowered of rules) {
-    const residual = specialise(lowered.condition, bot);
-    if (residual === FALSE) continue;
-    kept.push({ lowered, residual });
-    if (residual !== TRUE || lowered.rule.mode === "shadow") continue;
-    last = lowered.plain;
-    break;
-  }
-  const listed = kept.map(({ lowered, residual }) => ({ rule: lowered.rule, residual }));
-  const tested = last === fallback ? kept : kept.slice(0, -1);
-  return { rules: listed, steps: createSteps(tested, compiler), last };
+/** Makes the list for a bot with the outcome of its verification folded in. */
+export type ListMaker = (bot: BotInputs) => RuleList;
+
+/** A rule with one residual, wherever that is in a list. */
+interface Entry {
+  readonly number: number;
+  readonly lowered: LoweredRule;
+  readonly listed: ListedRule;
+  readonly step: Step;
 }
 
-interface Kept {
-  readonly lowered: LoweredRule;
-  readonly residual: Term;
+/**
+ * Makes lists: rules that are false for a bot and an outcome are gone, and the first enforced one
+ * that is true ends the list. Bots that the rules treat alike have one list.
+ */
+export function createListMaker(
+  rules: readonly LoweredRule[],
+  fallback: Selection,
+  compiler: Compiler,
+): ListMaker {
+  const residualOf = createResiduals();
+  const entryOf = createEntries(compiler);
+  const lists = new Map<string, RuleList>();
+  const groups = new Map<string, Step>();
+  const keepEntries = (bot: BotInputs): readonly Entry[] => {
+    const entries: Entry[] = [];
+    for (const lowered of rules) {
+      const residual = residualOf(lowered.condition, bot);
+      if (residual === FALSE) continue;
+      entries.push(entryOf(lowered, residual));
+      if (endsList(lowered.rule, residual)) break;
+    }
+    return entries;
+  };
+  return (bot) => {
+    const entries = keepEntries(bot);
+    const signature = signatureOf(entries);
+    const known = lists.get(signature);
+    if (known !== undefined) return known;
+    const list = assembleList(entries, fallback, groups);
+    lists.set(signature, list);
+    return list;
+  };
+}
+
+function endsList(rule: Rule, residual: Term): boolean {
+  return residual === TRUE && rule.mode === "enforce";
+}
+
+function createEntries(compiler: Compiler): (lowered: LoweredRule, residual: Term) => Entry {
+  const known = new Map<LoweredRule, Map<Term, Entry>>();
+  let count = 0;
+  return (lowered, residual) => {
+    const ofRule = known.get(lowered) ?? new Map<Term, Entry>();
+    known.set(lowered, ofRule);
+    const entry = ofRule.get(residual);
+    if (entry !== undefined) return entry;
+    const listed = { rule: lowered.rule, residual };
+    const step = ruleStep(lowered, compiler.compile(residual));
+    const made: Entry = { number: count++, lowered, listed, step };
+    ofRule.set(residual, made);
+    return made;
+  };
+}
+
+function signatureOf(entries: readonly Entry[]): string {
+  return entries.map((entry) => entry.number).join(" ");
+}
+
+function assembleList(
+  entries: readonly Entry[],
+  fallback: Selection,
+  groups: Map<string, Step>,
+): RuleList {
+  const final = entries.at(-1);
+  const isEnded = final !== undefined && endsList(final.lowered.rule, final.listed.residual);
+  const tested = isEnded ? entries.slice(0, -1) : entries;
+  return {
+    rules: entries.map((entry) => entry.listed),
+    steps: createSteps(tested, groups),
+    last: isEnded ? final.lowered.plain : fallback,
+  };
 }
 
 /** From so many on, rules about the path are found faster than tried. */
 const FEWEST_PATHS = 3;
 
-function createSteps(kept: readonly Kept[], compiler: Compiler): readonly Step[] {
+function createSteps(entries: readonly Entry[], groups: Map<string, Step>): readonly Step[] {
   const steps: Step[] = [];
-  let paths: Kept[] = [];
+  let paths: Entry[] = [];
   const flush = () => {
-    if (paths.length >= FEWEST_PATHS) steps.push(pathStep(paths));
-    else steps.push(...paths.map((it) => ruleStep(it, compiler)));
+    if (paths.length >= FEWEST_PATHS) steps.push(groupOf(paths, groups));
+    else steps.push(...paths.map((entry) => entry.step));
     paths = [];
   };
-  for (const it of kept) {
-    if (it.lowered.rule.mode === "enforce" && pathTest(it.residual) !== undefined) {
-      paths.push(it);
+  for (const entry of entries) {
+    if (entry.lowered.rule.mode === "enforce" && pathTest(entry.listed.residual) !== undefined) {
+      paths.push(entry);
     } else {
       flush();
-      steps.push(ruleStep(it, compiler));
+      steps.push(entry.step);
     }
   }
   flush();
   return steps;
 }
 
-function ruleStep({ lowered, residual }: Kept, compiler: Compiler): Step {
-  const { rule, plain } = lowered;
-  const run = compiler.compile(residual);
+function groupOf(paths: readonly Entry[], groups: Map<string, Step>): Step {
+  const signature = signatureOf(paths);
+  const step = groups.get(signature) ?? pathStep(paths);
+  groups.set(signature, step);
+  return step;
+}
+
+function ruleStep({ rule, plain }: LoweredRule, run: Run): Step {
   const matched: Finding =
     rule.mode === "shadow" ? { kind: "shadowed", rule } : { kind: "selected", selection: plain };
   return (request, path) => {
@@ -123,11 +182,11 @@ function pathTest(term: Term): TextTerm | undefined {
   return term.kind === "text" && testedField(term) === "path" ? term : undefined;
 }
 
-function pathStep(paths: readonly Kept[]): Step {
+function pathStep(paths: readonly Entry[]): Step {
   const exact = new Map<string, number>();
   const prefixes = new Map<string, number>();
-  for (const [rank, { residual }] of paths.entries()) {
-    const test = pathTest(residual);
+  for (const [rank, { listed }] of paths.entries()) {
+    const test = pathTest(listed.residual);
     for (const text of test?.exact ?? []) addRank(exact, text, rank);
     for (const prefix of test?.prefixes ?? []) addRank(prefixes, prefix, rank);
   }

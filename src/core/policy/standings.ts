@@ -1,7 +1,7 @@
 import type { Bot, Verification } from "../bot/bot.ts";
 import { covers } from "../cel/covers.ts";
 import { botInputs } from "../cel/reference.ts";
-import { specialise } from "../cel/specialise.ts";
+import { createResiduals, type Residuals } from "../cel/residuals.ts";
 import { FALSE, type Term, TRUE } from "../cel/term.ts";
 import { lowerRules } from "./evaluate.ts";
 import type { Policy, Rule } from "./policy.ts";
@@ -32,8 +32,9 @@ export function classifyClients(policy: Policy): readonly ClientClass[] {
   const rules = lowerRules(policy);
   const classes = new Map<string, { clients: Client[]; standings: readonly Standing[] }>();
   const numbers = new Map<Term, number>();
+  const residualOf = createResiduals();
   for (const client of clientsOf(policy)) {
-    const kept = keepRules(rules, client);
+    const kept = keepRules(rules, client, residualOf);
     const signature = kept.map((entry) => signatureOf(entry, numbers)).join(" ");
     const known = classes.get(signature);
     if (known === undefined) {
@@ -57,10 +58,14 @@ interface Kept {
   readonly residual: Term;
 }
 
-function keepRules(rules: readonly LoweredRule[], client: Client): readonly Kept[] {
+function keepRules(
+  rules: readonly LoweredRule[],
+  client: Client,
+  residualOf: Residuals,
+): readonly Kept[] {
   const bot = botInputs(client.bot, client.verification);
   return rules
-    .map(({ rule, condition }, index) => ({ index, rule, residual: specialise(condition, bot) }))
+    .map(({ rule, condition }, index) => ({ index, rule, residual: residualOf(condition, bot) }))
     .filter(({ residual }) => residual !== FALSE);
 }
 
