@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,6 +16,7 @@ interface Recorder {
   /** What it said: the number and time of each event, after it recorded it. */
   readonly said: () => readonly (readonly [number, number])[];
   readonly output: () => string;
+  readonly log: () => string;
 }
 
 let dataDir: string;
@@ -28,17 +29,21 @@ afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
 function start(mode: "steady" | "fast"): Recorder {
   const child = spawn(process.execPath, [RECORDER, url, dataDir, mode], {
-    stdio: ["ignore", "pipe", "ignore"],
+    stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";
+  let log = "";
   child.stdout.on("data", (chunk: Buffer) => {
     output += chunk.toString();
+  });
+  child.stderr.on("data", (chunk: Buffer) => {
+    log += chunk.toString();
   });
   const said = () =>
     [...output.matchAll(/^(\d+) (\d+)\n/gm)].map(
       ([, number, time]) => [Number(number), Number(time)] as const,
     );
-  return { child, said, output: () => output };
+  return { child, said, output: () => output, log: () => log };
 }
 
 async function storedNumbers(): Promise<readonly number[]> {
@@ -86,5 +91,30 @@ test("a process that is told to stop loses nothing", async () => {
   const said = recorder.said().length;
   expect((await storedNumbers()).length).toBe(said);
   expect(recorder.output()).toContain(`"written":${said},"dropped":0,"rejected":0`);
+  expect(await isIntact()).toBe(true);
+});
+
+/** Caps the size of what a process may write to files, as a full disk does; undefined lifts the cap. */
+function capFiles(pid: number, bytes: number | undefined): boolean {
+  const limit = `--fsize=${bytes ?? "unlimited"}:unlimited`;
+  return spawnSync("prlimit", ["--pid", String(pid), limit]).status === 0;
+}
+
+const canCap = capFiles(process.pid, undefined);
+
+test.skipIf(!canCap)("a disk that is full, and has room again, loses no event", async () => {
+  const recorder = start("steady");
+  const pid = recorder.child.pid ?? 0;
+  await waitFor("events", () => recorder.said().length > 200 || undefined, 30_000);
+  expect(capFiles(pid, 400_000)).toBe(true);
+  await waitFor("no room", () => recorder.log().includes("cannot be written") || undefined, 30_000);
+  const duringOutage = recorder.said().length;
+  await waitFor("more", () => recorder.said().length > duringOutage + 200 || undefined, 30_000);
+  expect(capFiles(pid, undefined)).toBe(true);
+  await waitFor("room", () => recorder.log().includes("can be written again") || undefined, 30_000);
+  const ended = once(recorder.child, "close");
+  recorder.child.kill("SIGTERM");
+  await ended;
+  expect((await storedNumbers()).length).toBe(recorder.said().length);
   expect(await isIntact()).toBe(true);
 });
