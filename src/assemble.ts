@@ -1,9 +1,12 @@
 import { readFileSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
 import pino, { type Logger } from "pino";
+import { createReceipts, type Receipts } from "./assemble/receipts.ts";
 import { openRecords, type Records } from "./assemble/records.ts";
+import { createRobotsShelf, type RobotsShelf } from "./assemble/robots.ts";
 import { createSites, type Sites } from "./assemble/sites.ts";
 import { StartError } from "./assemble/start-error.ts";
+import { publishVerifier } from "./assemble/verifier-metrics.ts";
 import { formatFault } from "./core/policy/fault.ts";
 import type { Policy } from "./core/policy/policy.ts";
 import { createGate, type Gate } from "./gate.ts";
@@ -18,6 +21,7 @@ import { createApp } from "./server/app.ts";
 import { type Authz, createForwardAuth } from "./server/authz.ts";
 import type { Health } from "./server/health.ts";
 import { type ListenAddress, type Listening, listen } from "./server/listen.ts";
+import { createRobotsAnswer } from "./server/robots.ts";
 import type { Settings } from "./settings.ts";
 
 /** A running sidecar. */
@@ -41,18 +45,26 @@ export async function startService(settings: Settings): Promise<Service> {
   const sharedKey = readSharedKey(settings.sharedKeyFile);
   const metrics = createMetrics();
   const verifier = openVerifierFor(settings, log);
+  publishVerifier(metrics, verifier);
   const records = await openRecords(settings, metrics, log);
+  const robots = createRobotsShelf(settings.robotsDir, log);
+  const receipts = createReceipts(settings.dataDir, records.protect, metrics, log);
   const sites = createSites(policies, (set) => {
+    // First, as these alone can refuse a set.
+    const takeKeys = receipts.prepare(set);
+    robots.adopt(set);
+    takeKeys();
     verifier.configure(set);
     records.adopt(set);
     metrics.reloaded(true, set.map(infoOf));
   });
-  const parts: Parts = { path, log, metrics, verifier, records, sites };
+  const parts: Parts = { path, log, metrics, verifier, records, receipts, robots, sites };
   // Fastify's own notes are of no interest; its warnings and errors are.
   const httpLog = log.child({}, { level: "warn" });
   const app = createApp({
-    forwardAuth: forwardAuthFor(settings, parts),
+    ...answersFor(settings, parts),
     health: createHealth(parts),
+    jwks: receipts.jwks,
     sharedKey,
     log: httpLog,
   });
@@ -70,19 +82,30 @@ interface Parts {
   readonly metrics: Metrics;
   readonly verifier: Verifier;
   readonly records: Records;
+  readonly receipts: Receipts;
+  readonly robots: RobotsShelf;
   readonly sites: Sites;
 }
 
-function forwardAuthFor(settings: Settings, parts: Parts): Authz {
-  return createForwardAuth({
+/** What proxies and crawlers are answered; one gate, so that one record is kept. */
+function answersFor(
+  settings: Settings,
+  parts: Parts,
+): { readonly forwardAuth: Authz; readonly robots: Authz } {
+  const { sites, robots } = parts;
+  const common = {
     gate: openGate(parts),
-    findSite: (host) => parts.sites.find(host),
+    findSite: (host: string) => sites.find(host),
     trustedProxies: settings.trustedProxies,
     trustRequestId: settings.trustRequestId,
     nowMs: Date.now,
     monotonicMs: () => performance.now(),
-    onMisconfigured: createMisconfigurationLog(parts.log, parts.metrics),
-  });
+  };
+  const onMisconfigured = createMisconfigurationLog(parts.log, parts.metrics);
+  return {
+    forwardAuth: createForwardAuth({ ...common, onMisconfigured }),
+    robots: createRobotsAnswer({ ...common, fileFor: robots.fileFor }),
+  };
 }
 
 /** Ready once the ledger is open and each address list is on disk or was tried once. */
@@ -143,7 +166,7 @@ function openVerifierFor(settings: Settings, log: Logger): Verifier {
   });
 }
 
-function openGate({ verifier, records, sites, metrics }: Parts): Gate {
+function openGate({ verifier, records, receipts, metrics }: Parts): Gate {
   const limits = createMemoryLimits();
   const { gauge } = metrics;
   gauge("crawlwall_limiter_buckets", "Buckets in memory", () => limits.size);
@@ -151,7 +174,8 @@ function openGate({ verifier, records, sites, metrics }: Parts): Gate {
   return createGate({
     verifier,
     spend: limits.spend,
-    record: (event) => records.record(event, sites.byId(event.site_id)),
+    record: records.record,
+    seal: receipts.seal,
     newEventId: createEventIds(),
     nowMs: Date.now,
     monotonicMs: () => performance.now(),
@@ -172,7 +196,7 @@ function infoOf(policy: Policy): PolicyInfo {
 }
 
 function serviceOf(parts: Parts, listening: Listening, operators: Listening | undefined): Service {
-  const { path, log, verifier, records } = parts;
+  const { path, log, verifier, records, receipts } = parts;
   const reload = (): void => reloadPolicies(parts);
   const watcher = watchPolicyFiles(path, reload, (error) =>
     log.warn({ err: error }, "policy files are not watched any more: send SIGHUP to reload"),
@@ -187,6 +211,7 @@ function serviceOf(parts: Parts, listening: Listening, operators: Listening | un
       await listening.drain();
       await operators?.drain();
       verifier.close();
+      await receipts.settled();
       await records.close();
     },
   };
@@ -199,6 +224,12 @@ function reloadPolicies({ path, log, metrics, sites }: Parts): void {
     log.error({ faults: loaded.faults }, "policies not reloaded: the last good set stays");
     return;
   }
-  sites.replace(loaded.policies);
+  try {
+    sites.replace(loaded.policies);
+  } catch (error) {
+    metrics.reloaded(false, []);
+    log.error({ err: error }, "policies not reloaded: the last good set stays");
+    return;
+  }
   log.info({ policies: loaded.policies.map((policy) => policy.site.id) }, "policies reloaded");
 }

@@ -1,7 +1,12 @@
 import type { Bot, Verification } from "./core/bot/bot.ts";
-import type { Check, Evidence, Proof } from "./core/bot/proof.ts";
-import { allowByUs, type Decision, decideFrom, refuseByUs } from "./core/decision.ts";
-import { createEvent, type DecisionEvent, type EventSubject } from "./core/event.ts";
+import type { Check, Proof } from "./core/bot/proof.ts";
+import { allowByUs, type Decision, decideFrom, isRefused, refuseByUs } from "./core/decision.ts";
+import {
+  createEvent,
+  type DecisionEvent,
+  type EventEvidence,
+  type EventSubject,
+} from "./core/event.ts";
 import type { Allowance, Charge } from "./core/limit.ts";
 import { type Answer, answerUnder, isSameAnswer } from "./core/policy/answer.ts";
 import { isEnforced, type Policy, type RuleFault } from "./core/policy/policy.ts";
@@ -24,14 +29,18 @@ export type SpendPort = (
   nowMs: number,
 ) => Allowance | Promise<Allowance>;
 
-/** Keeps an event. Never throws, never waits. */
-export type RecordPort = (event: DecisionEvent) => void;
+/** Keeps an event of a policy's, if there is one. Never throws, never waits. */
+export type RecordPort = (event: DecisionEvent, policy: Policy | undefined) => void;
+
+/** Gives an event its receipt. Never rejects: where signing fails, the event comes back without one. */
+export type SealPort = (event: DecisionEvent, policy: Policy) => Promise<DecisionEvent>;
 
 /** What the gate needs of the world. */
 export interface Ports {
   readonly verifier: VerifierPort;
   readonly spend: SpendPort;
   readonly record: RecordPort;
+  readonly seal: SealPort;
   /** A UUIDv7 for the given time. */
   readonly newEventId: (nowMs: number) => string;
   /** Milliseconds since the epoch. */
@@ -76,12 +85,12 @@ export type RuntimeRule =
 
 /** The straight line from a request to its answer; one exit, so one record. */
 export interface Gate {
-  /** Synchronous where neither DNS nor a remote limiter has to be asked. */
+  /** Synchronous where neither DNS nor a remote limiter has to be asked, and no receipt be sent. */
   judge(visit: Visit): Outcome | Promise<Outcome>;
   /** Refuses before the rules: what cannot be judged. */
   refuse(visit: UnjudgedVisit, rule: RuntimeRule, status: number, reason: string): Outcome;
   /** Lets through before the rules: `/robots.txt` (RFC 9309, 2.3.1.3: a refused file means no rules). */
-  admit(visit: UnjudgedVisit, rule: RuntimeRule): Outcome;
+  admit(visit: UnjudgedVisit, rule: RuntimeRule, evidence?: EventEvidence): Outcome;
 }
 
 /** Makes the gate from its ports. */
@@ -92,9 +101,9 @@ export function createGate(ports: Ports): Gate {
       const enforced = visit.policy === undefined || isEnforced(visit.policy.site);
       return recordUnjudged(ports, visit, refuseByUs(enforced, rule, status, reason));
     },
-    admit: (visit, rule) => {
+    admit: (visit, rule, evidence) => {
       const enforced = visit.policy !== undefined && isEnforced(visit.policy.site);
-      return recordUnjudged(ports, visit, allowByUs(enforced, rule));
+      return recordUnjudged(ports, visit, allowByUs(enforced, rule), evidence);
     },
   };
 }
@@ -103,7 +112,7 @@ export function createGate(ports: Ports): Gate {
 interface Standing {
   readonly bot: Bot;
   readonly verification: Verification | "not_needed";
-  readonly evidence: Evidence | undefined;
+  readonly evidence: EventEvidence | undefined;
   readonly nowMs: number;
 }
 
@@ -182,18 +191,30 @@ function recordJudged(
   standing: Standing,
   answer: Answer,
   allowance: Allowance,
-): Outcome {
-  const decision = decideFrom(visit.policy.site, answer, allowance);
+): Outcome | Promise<Outcome> {
+  const { policy } = visit;
+  const decision = decideFrom(policy.site, answer, allowance);
   const subject = subjectOf(visit.request);
-  return record(ports, { ...visit, subject }, standing, decision, answer.faults);
+  const judged = { ...visit, subject };
+  const outcome = outcomeOf(ports, judged, standing, decision, answer.faults);
+  if (!(decision.receipt && policy.receipts.enabled)) return record(ports, judged, outcome);
+  if (!isRefused(decision)) return sealAndRecord(ports, judged, policy, outcome);
+  sealBehind(ports, judged, policy, outcome);
+  return outcome;
 }
 
-function recordUnjudged(ports: Ports, visit: UnjudgedVisit, decision: Decision): Outcome {
+function recordUnjudged(
+  ports: Ports,
+  visit: UnjudgedVisit,
+  decision: Decision,
+  evidence?: EventEvidence,
+): Outcome {
   const nowMs = ports.nowMs();
   const bot = visit.policy?.identify(visit.subject.userAgent) ?? NOBODY;
   // Nothing about the answer depended on who asks: a claim was not looked into.
   const verification = bot.isDefault ? "unverifiable" : "not_needed";
-  return record(ports, visit, { bot, verification, evidence: undefined, nowMs }, decision, []);
+  const standing: Standing = { bot, verification, evidence, nowMs };
+  return record(ports, visit, outcomeOf(ports, visit, standing, decision, []));
 }
 
 /** Where no site speaks for the host, there is no policy that could know a bot. */
@@ -208,28 +229,57 @@ const NOBODY: Bot = {
   isDefault: true,
 };
 
-function record(
+function outcomeOf(
   ports: Ports,
   visit: UnjudgedVisit,
   standing: Standing,
   decision: Decision,
   faults: readonly RuleFault[],
 ): Outcome {
+  const { bot, verification, evidence, nowMs } = standing;
   const event = createEvent({
-    id: ports.newEventId(standing.nowMs),
-    nowMs: standing.nowMs,
-    durationUs: Math.round((ports.monotonicMs() - visit.startedMs) * 1000),
+    id: ports.newEventId(nowMs),
+    nowMs,
+    durationUs: durationUs(ports, visit),
     requestId: visit.requestId,
     policy: visit.policy,
     subject: visit.subject,
-    bot: standing.bot,
-    verification: standing.verification,
-    evidence: standing.evidence,
+    bot,
+    verification,
+    evidence,
     decision,
     faults,
   });
-  ports.record(event);
-  return { bot: standing.bot, verification: standing.verification, decision, faults, event };
+  return { bot, verification, decision, faults, event };
+}
+
+function durationUs(ports: Ports, visit: UnjudgedVisit): number {
+  return Math.round((ports.monotonicMs() - visit.startedMs) * 1000);
+}
+
+async function sealAndRecord(
+  ports: Ports,
+  visit: UnjudgedVisit,
+  policy: Policy,
+  outcome: Outcome,
+): Promise<Outcome> {
+  const sealed = await ports.seal(outcome.event, policy);
+  // Whoever waited for the answer waited for the signature too; a receipt does not cover the time.
+  const event = isRefused(outcome.decision)
+    ? sealed
+    : { ...sealed, duration_us: durationUs(ports, visit) };
+  return record(ports, visit, { ...outcome, event });
+}
+
+/** A refusal carries no receipt: it is answered first, and nobody waits for the signature. */
+function sealBehind(ports: Ports, visit: UnjudgedVisit, policy: Policy, outcome: Outcome): void {
+  void Promise.resolve().then(() => sealAndRecord(ports, visit, policy, outcome));
+}
+
+/** The one exit: every outcome is recorded here, once. */
+function record(ports: Ports, visit: UnjudgedVisit, outcome: Outcome): Outcome {
+  ports.record(outcome.event, visit.policy);
+  return outcome;
 }
 
 function subjectOf(request: CrawlRequest): EventSubject {

@@ -6,8 +6,6 @@ export interface Sites {
   readonly all: () => readonly Policy[];
   /** Who speaks for a host. */
   find(host: string): Policy | undefined;
-  /** Whose event it is. */
-  byId(siteId: string | null): Policy | undefined;
   /** Swaps the whole set; whoever listens is told before the first request sees it. */
   replace(policies: readonly Policy[]): void;
 }
@@ -19,18 +17,15 @@ export function createSites(
 ): Sites {
   let current: readonly Policy[] = [];
   let lookup: SiteLookup<Policy> = () => undefined;
-  let byId: ReadonlyMap<string | null, Policy> = new Map();
   const replace = (policies: readonly Policy[]): void => {
     onChange(policies);
     current = policies;
     lookup = createSiteLookup(policies);
-    byId = new Map(policies.map((policy) => [policy.site.id, policy]));
   };
   replace(first);
   return {
     all: () => current,
     find: (host) => lookup(host),
-    byId: (siteId) => byId.get(siteId),
     replace,
   };
 }

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { LRUCache } from "lru-cache";
 
 const SECRET_BYTES = 32;
@@ -14,20 +14,28 @@ const REMEMBERED_HASHES = 4096;
  */
 export function openSecret(dataDir: string, name: string): Buffer {
   const file = join(dataDir, name);
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  try {
-    // Fails where it exists: another process of this installation may have made it just now.
-    writeFileSync(file, randomBytes(SECRET_BYTES).toString("base64url"), {
-      flag: "wx",
-      mode: 0o600,
-    });
-  } catch (error) {
-    if (!isAlreadyThere(error)) throw error;
-  }
-  const secret = Buffer.from(readFileSync(file, "utf8").trim(), "base64url");
+  const text = readOrMake(file, () => randomBytes(SECRET_BYTES).toString("base64url"));
+  const secret = Buffer.from(text.trim(), "base64url");
   if (secret.length < SECRET_BYTES)
     throw new Error(`${file} holds no secret; remove it to make one`);
   return secret;
+}
+
+/**
+ * Reads a small file, making it (mode 0600) with `make` where it is missing, and its folder with it.
+ * Throws where it can neither be read nor made.
+ */
+export function readOrMake(file: string, make: () => string): string {
+  if (!existsSync(file)) {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    try {
+      // Fails where it exists: another process of this installation may have made it just now.
+      writeFileSync(file, make(), { flag: "wx", mode: 0o600 });
+    } catch (error) {
+      if (!isAlreadyThere(error)) throw error;
+    }
+  }
+  return readFileSync(file, "utf8");
 }
 
 function isAlreadyThere(error: unknown): boolean {

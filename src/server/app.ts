@@ -4,14 +4,18 @@ import Fastify, { LogController } from "fastify";
 import type { Authz } from "./authz.ts";
 import type { Health } from "./health.ts";
 import { registerHealth } from "./health.ts";
+import { registerJwks } from "./jwks.ts";
 import { problem, type Reply } from "./reply.ts";
-import { registerRobots } from "./robots.ts";
 import { createKeyCheck } from "./shared-key.ts";
 
 /** What the listener for proxies is made of. */
 export interface AppOptions {
   readonly forwardAuth: Authz;
+  /** Answers `/robots.txt`. */
+  readonly robots: Authz;
   readonly health: Health;
+  /** The public keys of receipts, as a JWK set. */
+  readonly jwks: () => string;
   /** What each proxy must send as `X-CrawlWall-Key`; undefined asks for none. */
   readonly sharedKey: string | undefined;
   readonly log: FastifyBaseLogger;
@@ -46,9 +50,10 @@ export function createApp(options: AppOptions): FastifyInstance {
   if (options.sharedKey !== undefined) {
     app.addHook("onRequest", createKeyCheck(options.sharedKey));
   }
-  registerForwardAuth(app, options.forwardAuth);
+  register(app, [...app.supportedMethods], "/authz/forward-auth", options.forwardAuth);
+  register(app, ["GET", "HEAD"], "/robots.txt", options.robots);
   registerHealth(app, options.health);
-  registerRobots(app);
+  registerJwks(app, options.jwks);
   answerFaults(app);
   return app;
 }
@@ -67,13 +72,13 @@ function acceptEverything(app: FastifyInstance): void {
   }
 }
 
-function registerForwardAuth(app: FastifyInstance, forwardAuth: Authz): void {
+function register(app: FastifyInstance, method: string[], url: string, authz: Authz): void {
   app.route({
-    method: [...app.supportedMethods],
-    url: "/authz/forward-auth",
+    method,
+    url,
     exposeHeadRoute: false,
     handler: (request, reply) => {
-      const answer = forwardAuth(request.raw);
+      const answer = authz(request.raw);
       if (!(answer instanceof Promise)) {
         send(reply, answer);
         return;

@@ -92,6 +92,7 @@ export function testGate(findings: Findings): TestGate {
     record: (event) => {
       events.push(event);
     },
+    seal: async (event) => ({ ...event, receipt_id: event.id, receipt: `receipt of ${event.id}` }),
     newEventId: () => {
       ids += 1;
       return `event-${ids}`;

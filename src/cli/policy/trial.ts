@@ -132,6 +132,7 @@ function gateWith(proof: Proof, byIp: readonly string[] = []): Gate {
     },
     spend: createMemoryLimits({ capacity: 1024 }).spend,
     record: () => undefined,
+    seal: async (event) => event,
     newEventId: createEventIds(),
     nowMs: Date.now,
     monotonicMs: () => performance.now(),

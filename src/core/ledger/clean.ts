@@ -1,6 +1,6 @@
 import { canonicalJson } from "../canonical-json.ts";
 import { cleanText, type DecisionEvent } from "../event.ts";
-import { EVENT_COLUMNS, type EventRow } from "./row.ts";
+import { EVENT_COLUMNS, type EventRow, eventToRow, rowToCanonicalJson } from "./row.ts";
 
 /** Bytes of UTF-8 that a text may take where the contract names no other bound. */
 const LONGEST_TEXT = 2048;
@@ -33,6 +33,15 @@ export function cleanRow(row: EventRow): EventRow {
     cleaned[index] = fit;
   }
   return cleaned ?? row;
+}
+
+/** The event as the ledger stores it: itself, unless something in it had to be cleaned. */
+export function cleanEvent(event: DecisionEvent): DecisionEvent {
+  const row = eventToRow(event);
+  const clean = cleanRow(row);
+  if (clean === row) return event;
+  const stored: DecisionEvent = JSON.parse(rowToCanonicalJson(clean));
+  return stored;
 }
 
 /** JSON text has most control characters and all surrogate halves as escapes, and few have any. */

@@ -39,6 +39,7 @@ test("a crawler that hides behind a browser's name is known by its address", asy
     verifier,
     spend: () => ({ refused: -1, retryAfterMs: 0, spent: [] }),
     record: () => undefined,
+    seal: async (event) => event,
     newEventId: () => "id",
     nowMs: () => 0,
     monotonicMs: () => 0,

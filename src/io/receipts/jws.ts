@@ -1,0 +1,56 @@
+import { CompactSign, compactVerify, decodeProtectedHeader } from "jose";
+import { RECEIPT_TYPE, type ReceiptClaims } from "../../core/receipt.ts";
+import { isObject, type JsonObject, type ReadReceipt } from "../../core/receipt-check.ts";
+import type { ReceiptKey } from "./keys.ts";
+import type { PublicKeys } from "./public-keys.ts";
+
+/** Signs a receipt: JWS compact (RFC 7515), EdDSA. */
+export function signReceipt(claims: ReceiptClaims, key: ReceiptKey): Promise<string> {
+  return new CompactSign(Buffer.from(JSON.stringify(claims)))
+    .setProtectedHeader({ alg: "EdDSA", typ: RECEIPT_TYPE, kid: key.id })
+    .sign(key.privateKey);
+}
+
+/** Reads a receipt and checks its signature with the key that it names, if that is known. */
+export async function readReceipt(jws: string, keys: PublicKeys): Promise<ReadReceipt> {
+  const parts = jws.split(".");
+  if (parts.length !== 3 || !parts.every(isBase64Url)) return malformed("is no compact JWS");
+  const claims = parseClaims(parts[1] ?? "");
+  const keyId = keyIdOf(jws);
+  if (claims === undefined || keyId === undefined) return malformed("is no receipt of CrawlWall");
+  const key = keys.get(keyId);
+  if (key === undefined) return { kind: "unknown_key", keyId, claims };
+  try {
+    await compactVerify(jws, key, { algorithms: ["EdDSA"] });
+    return { kind: "signed", claims };
+  } catch {
+    return { kind: "bad_signature", claims };
+  }
+}
+
+/** One spelling for each value, so that no receipt has two. */
+function isBase64Url(part: string): boolean {
+  return Buffer.from(part, "base64url").toString("base64url") === part;
+}
+
+function parseClaims(part: string): JsonObject | undefined {
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(part, "base64url").toString());
+    return isObject(claims) ? claims : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function keyIdOf(jws: string): string | undefined {
+  try {
+    const { typ, kid } = decodeProtectedHeader(jws);
+    return typ === RECEIPT_TYPE ? kid : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function malformed(cause: string): ReadReceipt {
+  return { kind: "malformed", cause };
+}
