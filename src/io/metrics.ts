@@ -11,9 +11,22 @@ export interface Metrics {
   reloaded(isGood: boolean, policies: readonly PolicyInfo[]): void;
   /** Adds a number that is read when somebody asks. */
   gauge(name: string, help: string, read: () => number): void;
+  /** Adds numbers by label that are read when somebody asks; no label may be of a client's choice. */
+  gauges(
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    read: () => readonly LabelledValue[],
+  ): void;
   /** Everything, as `GET /metrics` answers it. */
   text(): Promise<string>;
   readonly contentType: string;
+}
+
+/** One number, with the values of its labels in their order. */
+export interface LabelledValue {
+  readonly labels: readonly string[];
+  readonly value: number;
 }
 
 export interface PolicyInfo {
@@ -45,6 +58,18 @@ export function createMetrics(): Metrics {
         help: about,
         registers: [registry],
         collect: () => gauge.set(read()),
+      });
+    },
+    gauges: (name, about, labelNames, read) => {
+      const gauge: Gauge = new Gauge({
+        name,
+        help: about,
+        labelNames: [...labelNames],
+        registers: [registry],
+        collect: () => {
+          gauge.reset();
+          for (const { labels, value } of read()) gauge.labels(...labels).set(value);
+        },
       });
     },
     text: () => registry.metrics(),

@@ -31,6 +31,8 @@ export interface KeySource {
 
 export interface KeySourceState {
   readonly keys: number;
+  /** Attempts that failed since the start. */
+  readonly failures: number;
   readonly fetchedAtMs: number | undefined;
   readonly expiresAtMs: number | undefined;
   readonly error: string | undefined;
@@ -69,6 +71,7 @@ interface State {
   fetchedAtMs: number | undefined;
   expiresAtMs: number;
   error: string | undefined;
+  failures: number;
   inARow: number;
   /** Monotonic. */
   attemptedAt: number;
@@ -86,6 +89,7 @@ export function openKeySource(options: KeySourceOptions): KeySource {
     fetchedAtMs: undefined,
     expiresAtMs: 0,
     error: undefined,
+    failures: 0,
     inARow: 0,
     attemptedAt: Number.NEGATIVE_INFINITY,
     attempt: undefined,
@@ -97,6 +101,7 @@ export function openKeySource(options: KeySourceOptions): KeySource {
     find: (keyId, nowMs, deadline) => find(state, keyId, nowMs, deadline),
     state: () => ({
       keys: state.keys.size,
+      failures: state.failures,
       fetchedAtMs: state.fetchedAtMs,
       expiresAtMs: state.fetchedAtMs === undefined ? undefined : state.expiresAtMs,
       error: state.error,
@@ -201,6 +206,7 @@ async function readOnce(state: State): Promise<void> {
         ? fetched.cause
         : "unexpected answer";
   if (typeof read === "string" || fetched.kind !== "document") {
+    state.failures += 1;
     state.inARow += 1;
     state.error = String(read);
     log.warn({ directory: origin, cause: read }, "key directory not read; known keys stay");

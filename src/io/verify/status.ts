@@ -25,6 +25,40 @@ export function statusOf(plan: Plan, nowMs: number): readonly SourceStatus[] {
   return lines.length === 0 ? [notApplicable(plan.bot.id, "none", null)] : lines;
 }
 
+/** Numbers of one source of one bot, for operators' graphs. */
+export interface SourceCounts {
+  readonly botId: string;
+  readonly source: string;
+  /** Undefined while nothing was read. */
+  readonly ageMs: number | undefined;
+  /** Blocks of a list, keys of a directory. */
+  readonly entries: number;
+  /** Attempts that failed since the start. */
+  readonly failures: number;
+}
+
+/** The numbers of every source that a plan relies on. */
+export function countsOf(plan: Plan, nowMs: number): readonly SourceCounts[] {
+  const { id: botId } = plan.bot;
+  const ageOf = (fetchedAtMs: number | undefined): number | undefined =>
+    fetchedAtMs === undefined ? undefined : nowMs - fetchedAtMs;
+  return plan.means.flatMap((means): readonly SourceCounts[] => {
+    if (means.kind === "ip_ranges") {
+      return means.sources.map((source) => {
+        const held = source.held();
+        const entries = held?.list.prefixes.length ?? 0;
+        const ageMs = ageOf(held?.fetchedAtMs);
+        return { botId, source: source.origin.label, ageMs, entries, failures: source.failures() };
+      });
+    }
+    if (means.kind !== "web_bot_auth") return [];
+    return means.directories.map((source) => {
+      const { keys: entries, failures, fetchedAtMs } = source.state();
+      return { botId, source: source.origin, ageMs: ageOf(fetchedAtMs), entries, failures };
+    });
+  });
+}
+
 function statusOfMeans(botId: string, means: Means, nowMs: number): readonly SourceStatus[] {
   switch (means.kind) {
     case "ip_ranges":

@@ -20,7 +20,7 @@ import { createNonceStore, type NonceStore } from "./nonces.ts";
 import type { Plan } from "./plan.ts";
 import { proveSignature } from "./signatures.ts";
 import { openSources, type Sources } from "./sources.ts";
-import { type SourceStatus, statusOf } from "./status.ts";
+import { countsOf, type SourceCounts, type SourceStatus, statusOf } from "./status.ts";
 
 /** Proves the claims of all policies in use. */
 export interface Verifier extends VerifierPort {
@@ -30,6 +30,8 @@ export interface Verifier extends VerifierPort {
   ready(): Promise<void>;
   /** The state of every source, by bot and source. */
   status(): readonly SourceStatus[];
+  /** Numbers of every source, by bot and source. */
+  sourceCounts(): readonly SourceCounts[];
   dnsCounts(): DnsCounts;
   close(): void;
 }
@@ -74,6 +76,7 @@ export function openVerifier(options: VerifierOptions): Verifier {
     botsByIp: (policy, request, nowMs) => botsByIp(state, policy, request, nowMs),
     warm: (bot, request, nowMs) => warm(state, bot, request, nowMs),
     status: () => state.current.flatMap((plan) => statusOf(plan, Date.now())),
+    sourceCounts: () => state.current.flatMap((plan) => countsOf(plan, Date.now())),
     dnsCounts: () => state.dns.counts(),
     close: () => {
       state.sources.close();

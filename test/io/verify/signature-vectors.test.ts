@@ -64,7 +64,7 @@ async function keyOf(name: string, origin: string): Promise<KeySource> {
   return {
     origin,
     find: async () => ({ kind: "key", verifier: webcrypto.verifier(key) }),
-    state: () => ({ keys: 1, fetchedAtMs: 0, expiresAtMs: 0, error: undefined }),
+    state: () => ({ keys: 1, failures: 0, fetchedAtMs: 0, expiresAtMs: 0, error: undefined }),
     tried: Promise.resolve(),
     stop: () => undefined,
   };
