@@ -234,6 +234,7 @@ function classify(
   const code = codeOf(error);
   const cause = code === "" && error instanceof Error ? error.message : code;
   if (code.startsWith("HPE_")) return { fault: "protocol", cause };
+  if (isLookup(error)) return { fault: "dns", cause };
   if (phase === "body") {
     return { fault: /^(?:Z_|ERR_|BROTLI)/.test(code) ? "decode" : "incomplete", cause };
   }
@@ -241,10 +242,6 @@ function classify(
 }
 
 const FAULTS_BY_CODE: ReadonlyMap<string, FetchFault> = new Map([
-  ["ENOTFOUND", "dns"],
-  ["EAI_AGAIN", "dns"],
-  ["EAI_FAIL", "dns"],
-  ["EAI_NODATA", "dns"],
   ["ECONNRESET", "reset"],
   ["EPIPE", "reset"],
   ["ETIMEDOUT", "timeout"],
@@ -254,6 +251,10 @@ const FAULTS_BY_CODE: ReadonlyMap<string, FetchFault> = new Map([
 function faultOfPhase(phase: "connect" | "tls" | "headers", code: string): FetchFault {
   if (phase === "tls" || /^ERR_(?:SSL|TLS)/.test(code)) return "tls";
   return phase === "connect" ? "connect" : "protocol";
+}
+
+function isLookup(error: unknown): boolean {
+  return error instanceof Error && "syscall" in error && error.syscall === "getaddrinfo";
 }
 
 function codeOf(error: unknown): string {

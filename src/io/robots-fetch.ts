@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { RobotsFetch } from "../core/audit/fetch.ts";
+import type { RobotsFailure, RobotsFetch } from "../core/audit/fetch.ts";
 import { type AuditTarget, robotsUrl } from "../core/audit/target.ts";
 import { isPrivateLiteral } from "./public-lookup.ts";
 import { type Exchange, type ExchangeLimits, exchange } from "./robots-exchange.ts";
@@ -60,31 +60,41 @@ interface Round {
 async function follow(journey: Journey, attempts: number): Promise<Round> {
   const redirects: string[] = [];
   let url = journey.first;
-  let status: number | undefined;
+  let lastRedirect: number | undefined;
   for (;;) {
     const answer = await ask(url, journey);
     const facts = { url: journey.first.href, finalUrl: url.href, redirects, attempts };
     if (answer.kind === "failure") {
+      // What the host answered is the redirect, where that led to a refused address; else nothing.
+      const status = answer.fault === "blocked_address" ? lastRedirect : undefined;
       return { result: { ...facts, ...answer, status }, retryAfter: undefined };
     }
-    status = answer.status;
     const next = nextHop(answer, url, journey.first);
     if (next === undefined) {
       const { retryAfter, location: _, ...response } = answer;
       return { result: { ...facts, ...response }, retryAfter };
     }
-    const failure = { ...facts, kind: "failure", status } as const;
-    if (next.href === journey.first.href || redirects.includes(next.href)) {
-      const result = { ...failure, fault: "redirect_loop", cause: next.href } as const;
-      return { result, retryAfter: undefined };
-    }
-    if (redirects.length === MOST_REDIRECTS) {
-      const cause = `more than ${MOST_REDIRECTS}`;
-      return { result: { ...failure, fault: "redirect_limit", cause }, retryAfter: undefined };
+    lastRedirect = answer.status;
+    const stop = stopBefore(next, [journey.first.href, ...redirects]);
+    if (stop !== undefined) {
+      return { result: { ...facts, ...stop, status: lastRedirect }, retryAfter: undefined };
     }
     redirects.push(next.href);
     url = next;
   }
+}
+
+/** Why a redirect is not followed though its target is good. */
+function stopBefore(
+  next: URL,
+  visited: readonly string[],
+): Pick<RobotsFailure, "kind" | "fault" | "cause"> | undefined {
+  if (visited.includes(next.href)) {
+    return { kind: "failure", fault: "redirect_loop", cause: next.href };
+  }
+  return visited.length > MOST_REDIRECTS
+    ? { kind: "failure", fault: "redirect_limit", cause: `more than ${MOST_REDIRECTS}` }
+    : undefined;
 }
 
 function ask(url: URL, { first, allowPrivate, limits, endsAtMs }: Journey): Promise<Exchange> {

@@ -449,6 +449,14 @@ describe("redirects", () => {
     });
   });
 
+  test("a redirect to where no answer comes from leaves no status", async () => {
+    const result = await get((socket, { head }) => {
+      if (head.startsWith("GET /robots.txt ")) socket.end(http(301, { Location: "/there" }));
+      else socket.end("SSH-2.0\r\n");
+    });
+    expect(result).toMatchObject({ kind: "failure", fault: "protocol", status: undefined });
+  });
+
   test("to another service on the host that may be private is refused, and it is not asked", async () => {
     let isAsked = false;
     const other = await listen(() => {

@@ -43,7 +43,7 @@ export interface RobotsFailure extends FetchFacts {
   readonly fault: FetchFault;
   /** For people: an error code, or the class of an address that was refused. */
   readonly cause: string;
-  /** Of the last response, where there was one. */
+  /** Of the last redirect, where redirects are the fault. */
   readonly status: number | undefined;
 }
 
