@@ -41,22 +41,22 @@ function faultAtKey(document: SourceDocument, path: Path, message: string): Faul
 
 /** What a schema says against a document, as faults with their places. */
 export function faultsOf(document: SourceDocument, issues: readonly Issue[]): readonly Fault[] {
-  return withoutEchoes(issues.flatMap((issue) => translate(document, issue, [])));
+  const findings = issues.flatMap((issue) => translate(document, issue, []));
+  const explained = new Set(findings.flatMap(({ explains }) => explains));
+  return findings
+    .filter(({ fault, mayBeEcho }) => !(mayBeEcho && explained.has(fault.path)))
+    .map(({ fault }) => fault);
 }
 
 /**
- * A misspelt key explains that the right one is missing, and what the map around it lacks: neither is
- * said again.
+ * A misspelt key explains that the right one is missing, and what the map around it lacks: such echoes
+ * are not told.
  */
-function withoutEchoes(faults: readonly Fault[]): readonly Fault[] {
-  const explained = new Set<string>();
-  for (const { path, message } of faults) {
-    const near = /^unknown key .*did you mean `(.+)`\?$/.exec(message)?.[1];
-    if (near === undefined) continue;
-    explained.add(path.replace(/[^.[\]]+$/, near));
-    explained.add(path.replace(/(?:^|\.)[^.[\]]+$/, ""));
-  }
-  return faults.filter(({ path }) => path === "" || !explained.has(path));
+interface Finding {
+  readonly fault: Fault;
+  /** Paths at which an echo of this may be found. */
+  readonly explains: readonly string[];
+  readonly mayBeEcho: boolean;
 }
 
 /**
@@ -71,35 +71,46 @@ export const ISSUE_OPTIONS: z.core.ParseContext<Issue> = {
   },
 };
 
-function translate(document: SourceDocument, issue: Issue, above: Path): readonly Fault[] {
+function translate(document: SourceDocument, issue: Issue, above: Path): readonly Finding[] {
   const path = [...above, ...issue.path.filter((step) => typeof step !== "symbol")];
   switch (issue.code) {
     case "unrecognized_keys":
-      return issue.keys.map((key) => unknownKey(document, [...path, key], issue.message));
+      return issue.keys.map((key) => unknownKey(document, path, key, issue.message));
     case "invalid_union":
       return fromUnion(document, issue, path);
-    case "invalid_key":
-      return [faultAtKey(document, path, `${quote(path.at(-1))} ${issue.issues[0]?.message}`)];
+    case "invalid_key": {
+      const message = `${quote(path.at(-1))} ${issue.issues[0]?.message}`;
+      return [{ fault: faultAtKey(document, path, message), explains: [], mayBeEcho: false }];
+    }
     case "invalid_type":
-      return [faultAt(document, path, wrongType(issue.input, adviceOf(issue)))];
-    case "invalid_value":
-      return [faultAt(document, path, unknownValue(issue.input, issue.values, issue.message))];
+      return [findingAt(document, path, issue, wrongType(issue.input, adviceOf(issue)))];
+    case "invalid_value": {
+      const message = unknownValue(issue.input, issue.values, issue.message);
+      return [findingAt(document, path, issue, message)];
+    }
     case "too_small":
     case "too_big":
     case "invalid_format":
     case "not_multiple_of":
     case "invalid_element":
     case "custom":
-      return [faultAt(document, path, wrongValue(issue))];
+      return [findingAt(document, path, issue, wrongValue(issue))];
   }
 }
 
-function unknownKey(document: SourceDocument, path: Path, known: string): Fault {
-  const key = String(path.at(-1));
+function findingAt(document: SourceDocument, path: Path, issue: Issue, message: string): Finding {
+  const isAboutMap = issue.code === "custom" && typeof issue.input === "object";
+  const mayBeEcho = issue.input === undefined || isAboutMap;
+  return { fault: faultAt(document, path, message), explains: [], mayBeEcho };
+}
+
+function unknownKey(document: SourceDocument, map: Path, key: string, known: string): Finding {
   const keys = known.split(" ");
   const near = nearest(key, keys);
   const advice = near === undefined ? `known here: ${listOf(keys)}` : `did you mean \`${near}\`?`;
-  return faultAtKey(document, path, `unknown key ${quote(key)}; ${advice}`);
+  const fault = faultAtKey(document, [...map, key], `unknown key ${quote(key)}; ${advice}`);
+  const explains = near === undefined ? [] : [formatPath(map), formatPath([...map, near])];
+  return { fault, explains, mayBeEcho: false };
 }
 
 const MISSING = "required key is missing";
@@ -162,27 +173,22 @@ function fromUnion(
   document: SourceDocument,
   issue: z.core.$ZodIssueInvalidUnion,
   path: Path,
-): readonly Fault[] {
+): readonly Finding[] {
   const { input } = issue;
   if (issue.discriminator !== undefined) {
     const typed = typeof input === "object" && input !== null ? Object.entries(input) : [];
     const written: unknown = typed.find(([key]) => key === issue.discriminator)?.[1];
-    return [
-      faultAt(
-        document,
-        path,
-        unknownValue(written, "options" in issue ? (issue.options ?? []) : [], ""),
-      ),
-    ];
+    const options = "options" in issue ? (issue.options ?? []) : [];
+    return [findingAt(document, path, issue, unknownValue(written, options, ""))];
   }
-  const branches = issue.errors
+  const [closest] = issue.errors
     .map((errors) => ({ errors, weight: weightOf(errors) }))
     .sort((left, right) => left.weight - right.weight);
-  const [closest] = branches;
   if (closest !== undefined && closest.weight < Number.POSITIVE_INFINITY) {
     return closest.errors.flatMap((error) => translate(document, error, path));
   }
-  return [faultAt(document, path, wrongType(input, issue.message.split("; ", 2)[1] ?? ""))];
+  const advice = issue.message.split("; ", 2)[1] ?? "";
+  return [findingAt(document, path, issue, wrongType(input, advice))];
 }
 
 /** What a missing key weighs against an unknown one, when the branch that was meant is told. */
