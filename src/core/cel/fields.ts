@@ -50,6 +50,27 @@ export function inferInputIndex(
   return UNKNOWN;
 }
 
+/** The name of the set that an expression is, or undefined. */
+export function setName(expr: Expr, scope: Scope | undefined): string | undefined {
+  const [operand, name] = memberOf(expr);
+  if (operand?.exprKind.case !== "identExpr" || operand.exprKind.value.name !== "sets") {
+    return undefined;
+  }
+  return findVariable(scope, "sets") === undefined ? name : undefined;
+}
+
+/** `operand.name` or `operand["name"]`. */
+function memberOf({
+  exprKind,
+}: Expr): readonly [operand: Expr | undefined, name: string | undefined] {
+  if (exprKind.case === "selectExpr") return [exprKind.value.operand, exprKind.value.field];
+  if (exprKind.case !== "callExpr" || exprKind.value.function !== "_[_]") {
+    return [undefined, undefined];
+  }
+  const [operand, key] = exprKind.value.args;
+  return [operand, stringLiteral(key)];
+}
+
 function expectKey(type: Type, key: Expr, inference: Inference): Type {
   if (type.kind !== "string" && type.kind !== "unknown") {
     const message = `header fields are named by a string; this is ${typeName(type)}`;

@@ -2,7 +2,7 @@ import type { Constant, Expr, Expr_CreateStruct } from "@bufbuild/cel-spec/cel/e
 import { nearest } from "../nearest.ts";
 import { inferCall } from "./calls.ts";
 import type { CelEnvironment } from "./environment.ts";
-import { inferSelect } from "./fields.ts";
+import { inferSelect, setName } from "./fields.ts";
 import { findVariable, type Inference, report, type Scope } from "./inference.ts";
 import { type Macro, readMacro } from "./macros.ts";
 import type { ExpressionFault, Places } from "./places.ts";
@@ -181,7 +181,12 @@ function inferMacro(
     const message = `\`${macro.kind}\` runs over a list or a map; this is ${typeName(range)}`;
     report(inference, inference.places.ofMember(expr), message);
   }
-  const inner = { variable: macro.variable, type: type ?? UNKNOWN, outer: scope };
+  const inner: Scope = {
+    variable: macro.variable,
+    type: type ?? UNKNOWN,
+    set: setName(macro.range, scope),
+    outer: scope,
+  };
   if (macro.test !== undefined) {
     const name = macro.kind === "map" ? "filter" : macro.kind;
     expectBool(macro.test, inner, inference, `the condition of \`${name}\``);

@@ -7,6 +7,8 @@ import type { Type } from "./types.ts";
 export interface Scope {
   readonly variable: string;
   readonly type: Type;
+  /** The set that it runs over, where it does. */
+  readonly set: string | undefined;
   readonly outer: Scope | undefined;
 }
 

@@ -3,7 +3,14 @@ import { VERIFICATIONS } from "../bot/bot.ts";
 import { parseCidr } from "../cidr.ts";
 import { nearest } from "../nearest.ts";
 import { headerType } from "./fields.ts";
-import { type Inference, isInput, report, type Scope, stringLiteral } from "./inference.ts";
+import {
+  findVariable,
+  type Inference,
+  isInput,
+  report,
+  type Scope,
+  stringLiteral,
+} from "./inference.ts";
 import { findPatternFault } from "./patterns.ts";
 
 /** Finds faults in the literals of a call: patterns, blocks of addresses, outcomes, header names. */
@@ -19,7 +26,7 @@ export function checkLiterals(
       checkPattern(second, inference);
       return;
     case "inCidr":
-      checkCidr(second, inference);
+      checkCidr(second, scope, inference);
       return;
     case "header":
       noteHeader(first, inference);
@@ -61,13 +68,22 @@ function checkPattern(expr: Expr | undefined, inference: Inference): void {
   if (fault !== undefined) report(inference, place, `\`${pattern}\` ${fault}`);
 }
 
-function checkCidr(expr: Expr | undefined, inference: Inference): void {
+function checkCidr(expr: Expr | undefined, scope: Scope | undefined, inference: Inference): void {
+  if (expr === undefined) return;
   const text = stringLiteral(expr);
-  if (expr === undefined || text === undefined) return;
-  const result = parseCidr(text);
-  if (result.kind === "bad") {
-    report(inference, inference.places.of(expr), `\`${text}\` ${result.reason}`);
+  if (text !== undefined) checkBlock(text, "", expr, inference);
+  if (expr.exprKind.case !== "identExpr") return;
+  const name = findVariable(scope, expr.exprKind.value.name)?.set;
+  if (name === undefined) return;
+  for (const item of inference.environment.sets.get(name) ?? []) {
+    if (typeof item === "string") checkBlock(item, ` of \`sets.${name}\``, expr, inference);
   }
+}
+
+function checkBlock(text: string, origin: string, expr: Expr, inference: Inference): void {
+  const result = parseCidr(text);
+  if (result.kind === "cidr") return;
+  report(inference, inference.places.of(expr), `\`${text}\`${origin} ${result.reason}`);
 }
 
 function noteHeader(expr: Expr | undefined, inference: Inference): void {

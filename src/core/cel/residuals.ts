@@ -25,15 +25,39 @@ export function createResiduals(): Residuals {
   const memories = new WeakMap<Term, Memory>();
   return (condition, bot) => {
     if ((condition.needs & NEEDS_BOT) === 0) return condition;
-    const memory = memories.get(condition) ?? createMemory(condition);
-    memories.set(condition, memory);
-    const key = memory.fields.map((field) => String(bot.get(field))).join("\n");
-    const known = memory.residuals.get(key);
-    if (known !== undefined) return known;
-    const residual = specialise(condition, bot);
-    if (memory.keepsConstants || residual.kind !== "value") memory.residuals.set(key, residual);
-    return residual;
+    let memory = memories.get(condition);
+    if (memory === undefined) {
+      memory = createMemory(condition);
+      memories.set(condition, memory);
+    }
+    return memory.keepsConstants ? recall(memory, condition, bot) : intern(memory, condition, bot);
   };
+}
+
+function recall(memory: Memory, condition: Term, bot: BotInputs): Term {
+  const key = keyOf(memory, bot);
+  const known = memory.residuals.get(key);
+  if (known !== undefined) return known;
+  const residual = specialise(condition, bot);
+  memory.residuals.set(key, residual);
+  return residual;
+}
+
+/** Constants are one term anyway, and soon found. */
+function intern(memory: Memory, condition: Term, bot: BotInputs): Term {
+  const residual = specialise(condition, bot);
+  if (residual.kind === "value") return residual;
+  const key = keyOf(memory, bot);
+  const known = memory.residuals.get(key);
+  if (known !== undefined) return known;
+  memory.residuals.set(key, residual);
+  return residual;
+}
+
+function keyOf(memory: Memory, bot: BotInputs): string {
+  let key = "";
+  for (const field of memory.fields) key += `${bot.get(field)}\n`;
+  return key;
 }
 
 function createMemory(condition: Term): Memory {

@@ -8,6 +8,7 @@ const environment = createEnvironment({
     ["my-set", ["a"]],
     ["ports", [80n, 443n]],
     ["none", []],
+    ["nets", ["203.0.113.0/24", "203.0.113.0/99"]],
   ]),
 });
 
@@ -156,6 +157,10 @@ describe("a constant that can never work is refused at load", () => {
     [
       "inCidr(request.ip, '10.0.0.0/33')",
       "1:20 `10.0.0.0/33` has a bad prefix length; IPv4 takes 0 to 32",
+    ],
+    [
+      "sets.nets.exists(n, inCidr(request.ip, n))",
+      "1:40 `203.0.113.0/99` of `sets.nets` has a bad prefix length; IPv4 takes 0 to 32",
     ],
     [
       "bot.verification == 'verifed'",
