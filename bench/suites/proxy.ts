@@ -10,7 +10,8 @@ import { type Server, startCrawlWall, startScript } from "../support/servers.ts"
 import { pagesOf, VISITS } from "../support/visits.ts";
 
 const CONNECTIONS = 64;
-const HOST = "site.test";
+/** The site that Caddy serves. */
+export const HOST = "site.test";
 
 /** What a visitor waits for: Caddy with the repository's Caddyfile, a small site behind it. */
 export const suite: Suite = {
@@ -50,7 +51,8 @@ function contender(name: string, server: Server, tool: LoadTool): Contender {
   return { name, measure: run };
 }
 
-async function startCaddy(caddy: Caddy, sidecar: Server, backend: Server): Promise<Server> {
+/** Caddy with the repository's Caddyfile, before a sidecar and a small site. */
+export async function startCaddy(caddy: Caddy, sidecar: Server, backend: Server): Promise<Server> {
   return startCaddyfile(caddy, join(root, "Caddyfile"), {
     CRAWLWALL_SITE: `http://${HOST}`,
     CRAWLWALL_SIDECAR: `127.0.0.1:${sidecar.port}`,

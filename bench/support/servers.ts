@@ -26,8 +26,11 @@ export async function startScript(name: string): Promise<Server> {
   return { port, processId: program.child.pid, stop: program.stop };
 }
 
-/** CrawlWall as it is shipped: built, with `policies/default.yaml`, the decision log in a file. */
-export async function startCrawlWall(): Promise<Server> {
+/**
+ * CrawlWall as it is shipped: built, with `policies/default.yaml`, the decision log in a file. `more`
+ * are further arguments of `serve`.
+ */
+export async function startCrawlWall(more: readonly string[] = []): Promise<Server> {
   const folder = mkdtempSync(join(tmpdir(), "crawlwall-bench-"));
   buildPackage(folder);
   const port = await freePort();
@@ -35,6 +38,7 @@ export async function startCrawlWall(): Promise<Server> {
   args.push("--policies", join(folder, "policies", "default.yaml"));
   args.push("--listen", `127.0.0.1:${port}`, "--admin", "off");
   args.push("--data-dir", join(folder, "data"), "--log-file", join(folder, "decisions.jsonl"));
+  args.push(...more);
   const program = startProgram(process.execPath, args);
   const stop = async (): Promise<void> => {
     await program.stop();
