@@ -1,12 +1,14 @@
 import { readFileSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
 import pino, { type Logger } from "pino";
+import { openAudit } from "./assemble/audit.ts";
 import { createReceipts, type Receipts } from "./assemble/receipts.ts";
 import { openRecords, type Records } from "./assemble/records.ts";
 import { createRobotsShelf, type RobotsShelf } from "./assemble/robots.ts";
 import { createSites, type Sites } from "./assemble/sites.ts";
 import { StartError } from "./assemble/start-error.ts";
 import { publishVerifier } from "./assemble/verifier-metrics.ts";
+import type { AuditSchedule } from "./audit/schedule.ts";
 import { formatFault } from "./core/policy/fault.ts";
 import type { Policy } from "./core/policy/policy.ts";
 import { createGate, type Gate } from "./gate.ts";
@@ -73,7 +75,8 @@ export async function startService(settings: Settings): Promise<Service> {
   const operators = settings.admin && (await open("--admin", admin, settings.admin));
   const { address } = listening;
   log.info({ listen: address, admin: operators?.address, policies: path }, "crawlwall answers");
-  return serviceOf(parts, listening, operators);
+  const audit = openAuditFor(settings, parts);
+  return serviceOf(parts, listening, operators, audit);
 }
 
 interface Parts {
@@ -166,6 +169,13 @@ function openVerifierFor(settings: Settings, log: Logger): Verifier {
   });
 }
 
+function openAuditFor(settings: Settings, parts: Parts): AuditSchedule | undefined {
+  const { auditEveryMs: everyMs, allowInsecureSources: allowPrivate } = settings;
+  if (everyMs === undefined) return undefined;
+  const { sites, metrics, log, records } = parts;
+  return openAudit({ everyMs, allowPrivate, sites, ledger: records.ledger, metrics, log });
+}
+
 function openGate({ verifier, records, receipts, metrics }: Parts): Gate {
   const limits = createMemoryLimits();
   const { gauge } = metrics;
@@ -195,7 +205,12 @@ function infoOf(policy: Policy): PolicyInfo {
   return { site: policy.site.id, hash: policy.hash };
 }
 
-function serviceOf(parts: Parts, listening: Listening, operators: Listening | undefined): Service {
+function serviceOf(
+  parts: Parts,
+  listening: Listening,
+  operators: Listening | undefined,
+  audit: AuditSchedule | undefined,
+): Service {
   const { path, log, verifier, records, receipts } = parts;
   const reload = (): void => reloadPolicies(parts);
   const watcher = watchPolicyFiles(path, reload, (error) =>
@@ -208,6 +223,7 @@ function serviceOf(parts: Parts, listening: Listening, operators: Listening | un
     reopenLogs: () => records.reopen(),
     close: async () => {
       watcher.close();
+      await audit?.close();
       await listening.drain();
       await operators?.drain();
       verifier.close();

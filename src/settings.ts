@@ -28,6 +28,8 @@ export interface Settings {
   readonly dnsServers: readonly string[] | undefined;
   readonly verifyTimeoutMs: number;
   readonly allowInsecureSources: boolean;
+  /** Between two crawl-delay audits; undefined for none. */
+  readonly auditEveryMs: number | undefined;
   readonly logLevel: LogLevel;
   readonly logIp: IpPrivacy;
   /** Undefined for stdout. */
@@ -50,6 +52,7 @@ export interface SettingsTexts {
   readonly dnsServers?: string | undefined;
   readonly verifyTimeout: string;
   readonly insecureSources?: boolean | undefined;
+  readonly auditEvery?: string | undefined;
   readonly logLevel: string;
   readonly logIp: string;
   readonly logFile?: string | undefined;
@@ -83,6 +86,7 @@ export function readSettings(texts: SettingsTexts): Settings {
     dnsServers: splitList(texts.dnsServers),
     verifyTimeoutMs: readTimeout(texts.verifyTimeout, faults),
     allowInsecureSources: texts.insecureSources === true,
+    auditEveryMs: readInterval("--audit-every", texts.auditEvery, faults),
     logLevel: readChoice("--log-level", texts.logLevel, LOG_LEVELS, faults) ?? "info",
     logIp: readChoice("--log-ip", texts.logIp, IP_PRIVACIES, faults) ?? "full",
     logFile: texts.logFile,
@@ -149,6 +153,19 @@ function readTimeout(text: string, faults: string[]): number {
     return 0;
   }
   return timeoutMs;
+}
+
+/** A positive duration, or undefined where none is set. */
+function readInterval(
+  flag: string,
+  text: string | undefined,
+  faults: string[],
+): number | undefined {
+  if (text === undefined || text === "off") return undefined;
+  const intervalMs = parseDuration(text) ?? 0;
+  if (intervalMs > 0) return intervalMs;
+  faults.push(`${flag}: \`${text}\` is no duration; write \`24h\`, or \`off\``);
+  return undefined;
 }
 
 /** Whoever reaches the listener can forge every input: without a key it stays on this machine. */

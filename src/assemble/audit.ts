@@ -3,7 +3,7 @@ import { type AuditSchedule, startAuditSchedule } from "../audit/schedule.ts";
 import { planPolicies } from "../core/audit/config.ts";
 import type { Ledger } from "../io/ledger/ledger.ts";
 import type { Metrics } from "../io/metrics.ts";
-import { fetchRobots } from "../io/robots-fetch.ts";
+import { fetchRobots, ROBOTS_FETCH_LIMITS } from "../io/robots-fetch.ts";
 import type { Sites } from "./sites.ts";
 
 /** What the scheduled audit works with. */
@@ -24,7 +24,7 @@ export function openAudit(parts: AuditParts): AuditSchedule {
   const schedule = startAuditSchedule({
     everyMs,
     plan: () => planPolicies(sites.all(), { scheme: undefined, allowPrivate, agents: undefined }),
-    fetch: (target) => fetchRobots(target),
+    fetch: (target, signal) => fetchRobots(target, ROBOTS_FETCH_LIMITS, signal),
     keep: async (outcome) => {
       await ledger?.keepAudit(outcome);
     },

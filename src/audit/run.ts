@@ -12,8 +12,8 @@ export interface AuditedHost extends KeptAudit {
 
 /** What a run needs of the world. */
 export interface AuditPorts {
-  /** Never rejects. */
-  readonly fetch: (target: AuditTarget) => Promise<RobotsFetch>;
+  /** Never rejects; ends soon once the signal is aborted. */
+  readonly fetch: (target: AuditTarget, signal: AbortSignal) => Promise<RobotsFetch>;
   readonly nowMs: () => number;
   /** Takes each host's outcome as it comes; the run waits for it, so that outcomes do not pile up. */
   readonly take: (outcome: AuditedHost) => void | Promise<void>;
@@ -24,26 +24,27 @@ export const AUDIT_CONCURRENCY = 16;
 
 /**
  * Audits hosts, each of which is named once: so no origin has more than one request at a time. Rejects
- * only when `take` does. Once `signal` is aborted no further host is asked.
+ * only when `take` does. Once `signal` is aborted no further host is asked, and no answer is taken.
  */
 export async function runAudit(
   targets: readonly AuditTarget[],
   ports: AuditPorts,
-  signal?: AbortSignal,
+  signal: AbortSignal = new AbortController().signal,
 ): Promise<void> {
   const queue = targets.values();
   const work = async (): Promise<void> => {
     for (const target of queue) {
-      if (signal?.aborted === true) return;
-      await ports.take(await auditOne(target, ports));
+      const fetched = await ports.fetch(target, signal);
+      // An answer that was given up says nothing about the host.
+      if (signal.aborted) return;
+      await ports.take(judge(target, fetched, ports.nowMs()));
     }
   };
   await Promise.all(Array.from({ length: AUDIT_CONCURRENCY }, work));
 }
 
-async function auditOne(target: AuditTarget, ports: AuditPorts): Promise<AuditedHost> {
-  const fetched = await ports.fetch(target);
-  const records = auditHost(target, fetched, ports.nowMs());
+function judge(target: AuditTarget, fetched: RobotsFetch, nowMs: number): AuditedHost {
+  const records = auditHost(target, fetched, nowMs);
   if (fetched.kind === "failure") {
     return { target, records, body: undefined, cause: `${fetched.fault}: ${fetched.cause}` };
   }

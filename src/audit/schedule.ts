@@ -37,7 +37,7 @@ export interface AuditCounters {
 
 export interface AuditSchedule {
   counters(): AuditCounters;
-  /** Ends the schedule; resolves when the hosts that are being asked have answered. Never rejects. */
+  /** Ends the schedule, and gives up the hosts that are being asked. Never rejects. */
   close(): Promise<void>;
 }
 
@@ -105,6 +105,7 @@ async function runOnce(
     }
   };
   await runAudit(targets, { fetch: options.fetch, nowMs: options.nowMs, take }, signal);
+  if (signal.aborted) return;
   const runs = state.counters.runs + 1;
   state.counters = { runs, lastRunMs: options.nowMs(), ...tally, keepFailures };
   options.log("info", { ...tally, skipped }, "crawl-delay audit done");

@@ -30,6 +30,7 @@ export function registerServe(program: Command): void {
     .addOption(
       switchFlag("--insecure-sources", "allow http and private addresses for lists (tests)"),
     )
+    .addOption(flag("--audit-every <time>", "crawl-delay audit of the hosts, such as 24h"))
     .addOption(flag("--log-level <level>", "of the service log on stderr", "info"))
     .addOption(flag("--log-ip <how>", "full, truncated, hashed or none", "full"))
     .addOption(flag("--log-file <file>", "of the decision log (default: stdout)"))

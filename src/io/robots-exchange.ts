@@ -1,4 +1,9 @@
-import { type IncomingMessage, type RequestOptions, request as requestHttp } from "node:http";
+import {
+  type ClientRequest,
+  type IncomingMessage,
+  type RequestOptions,
+  request as requestHttp,
+} from "node:http";
 import { request as requestHttps } from "node:https";
 import { pipeline, Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
@@ -14,6 +19,14 @@ export interface ExchangeLimits {
   readonly headersMs: number;
   /** To the last byte. */
   readonly wholeMs: number;
+}
+
+/** What an exchange may do, and for how long. */
+export interface ExchangeOptions extends ExchangeLimits {
+  /** Whether the address may be one that is not public. */
+  readonly isPrivateAllowed: boolean;
+  /** Gives the exchange up, as if its time had run out. */
+  readonly signal: AbortSignal | undefined;
 }
 
 /** One request and its answer. */
@@ -57,11 +70,7 @@ interface Received {
 }
 
 /** Asks for one URL, follows nothing, and reads what a robots.txt may hold. Never rejects. */
-export async function exchange(
-  url: URL,
-  isPrivateAllowed: boolean,
-  limits: ExchangeLimits,
-): Promise<Exchange> {
+export async function exchange(url: URL, options: ExchangeOptions): Promise<Exchange> {
   const received: Received = {
     phase: "connect",
     chunks: [],
@@ -72,8 +81,8 @@ export async function exchange(
     failure: undefined,
   };
   try {
-    if (!isPrivateAllowed && isPrivateLiteral(url)) throw new NotPublicError(url.host);
-    const response = await open(url, isPrivateAllowed, limits, received);
+    if (!options.isPrivateAllowed && isPrivateLiteral(url)) throw new NotPublicError(url.host);
+    const response = await open(url, options, received);
     if (hasBody(response)) await readBody(response, received);
   } catch (error) {
     if (!isPartEnough(received)) {
@@ -113,36 +122,24 @@ function hasBody(response: IncomingMessage): boolean {
   return status >= 200 && status !== 204 && (status < 300 || status > 399);
 }
 
-function open(
-  url: URL,
-  isPrivateAllowed: boolean,
-  limits: ExchangeLimits,
-  received: Received,
-): Promise<IncomingMessage> {
+function open(url: URL, options: ExchangeOptions, received: Received): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const isSecure = url.protocol === "https:";
-    const request = (isSecure ? requestHttps : requestHttp)(url, optionsFor(isPrivateAllowed));
-    const limit = (ms: number, what: string): NodeJS.Timeout =>
-      setTimeout(() => {
-        received.failure ??= new Stopped("timeout", `no ${what} within ${Math.ceil(ms)} ms`);
-        request.destroy(received.failure);
-      }, ms);
-    const connecting = limit(limits.connectMs, "connection");
-    const waiting = limit(limits.headersMs, "headers");
-    const reading = limit(limits.wholeMs, "complete answer");
+    const send = isSecure ? requestHttps : requestHttp;
+    const request = send(url, optionsFor(options.isPrivateAllowed));
+    const limits = limitTime(request, options, received);
     request.on("socket", (socket) => {
       socket.once("connect", () => {
         received.phase = isSecure ? "tls" : "headers";
-        if (!isSecure) clearTimeout(connecting);
+        if (!isSecure) limits.connected();
       });
       socket.once("secureConnect", () => {
         received.phase = "headers";
-        clearTimeout(connecting);
+        limits.connected();
       });
     });
     const answered = (response: IncomingMessage): void => {
-      clearTimeout(connecting);
-      clearTimeout(waiting);
+      limits.answered();
       received.phase = "body";
       received.response = response;
       resolve(response);
@@ -156,11 +153,48 @@ function open(
       received.failure ??= error;
       reject(error);
     });
-    request.on("close", () => {
-      for (const timer of [connecting, waiting, reading]) clearTimeout(timer);
-    });
+    request.on("close", limits.done);
     request.end();
   });
+}
+
+interface TimeLimits {
+  connected(): void;
+  answered(): void;
+  done(): void;
+}
+
+/** Destroys a request that takes too long, in part or in whole, or that nobody wants any more. */
+function limitTime(
+  request: ClientRequest,
+  { connectMs, headersMs, wholeMs, signal }: ExchangeOptions,
+  received: Received,
+): TimeLimits {
+  const giveUp = (cause: string): void => {
+    received.failure ??= new Stopped("timeout", cause);
+    request.destroy(received.failure);
+  };
+  const limit = (ms: number, what: string): NodeJS.Timeout =>
+    setTimeout(() => giveUp(`no ${what} within ${Math.ceil(ms)} ms`), ms);
+  const connecting = limit(connectMs, "connection");
+  const waiting = limit(headersMs, "headers");
+  const reading = limit(wholeMs, "complete answer");
+  const abandon = (): void => giveUp("given up");
+  signal?.addEventListener("abort", abandon);
+  if (signal?.aborted === true) abandon();
+  const answered = (): void => {
+    clearTimeout(connecting);
+    clearTimeout(waiting);
+  };
+  return {
+    connected: () => clearTimeout(connecting),
+    answered,
+    done: () => {
+      answered();
+      clearTimeout(reading);
+      signal?.removeEventListener("abort", abandon);
+    },
+  };
 }
 
 function optionsFor(

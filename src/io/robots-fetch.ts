@@ -26,23 +26,26 @@ const LONGEST_RETRY_AFTER_S = 10;
 
 /**
  * Fetches a host's robots.txt once, and a second time where the first met a passing trouble. Every hop
- * is guarded: no answer can send us into a private network. Never rejects.
+ * is guarded: no answer can send us into a private network. Never rejects; an aborted `signal` ends it
+ * at once.
  */
 export async function fetchRobots(
   target: Pick<AuditTarget, "scheme" | "host" | "allowPrivate">,
   limits: RobotsFetchLimits = ROBOTS_FETCH_LIMITS,
+  signal?: AbortSignal,
 ): Promise<RobotsFetch> {
   const journey: Journey = {
     first: new URL(robotsUrl(target)),
     allowPrivate: target.allowPrivate,
     limits,
     endsAtMs: performance.now() + limits.hostMs,
+    signal,
   };
   const first = await follow(journey, 1);
   const pauseMs = pauseBeforeRetry(first, limits);
   if (pauseMs === undefined || performance.now() + pauseMs >= journey.endsAtMs) return first.result;
-  await wait(pauseMs);
-  return (await follow(journey, 2)).result;
+  await pause(pauseMs, signal);
+  return signal?.aborted === true ? first.result : (await follow(journey, 2)).result;
 }
 
 interface Journey {
@@ -50,6 +53,7 @@ interface Journey {
   readonly allowPrivate: boolean;
   readonly limits: RobotsFetchLimits;
   readonly endsAtMs: number;
+  readonly signal: AbortSignal | undefined;
 }
 
 interface Round {
@@ -97,9 +101,12 @@ function stopBefore(
     : undefined;
 }
 
-function ask(url: URL, { first, allowPrivate, limits, endsAtMs }: Journey): Promise<Exchange> {
+function ask(url: URL, journey: Journey): Promise<Exchange> {
+  const { first, allowPrivate, limits, endsAtMs, signal } = journey;
   const leftMs = Math.max(1, endsAtMs - performance.now());
-  return exchange(url, allowPrivate && isSameService(url, first), {
+  return exchange(url, {
+    isPrivateAllowed: allowPrivate && isSameService(url, first),
+    signal,
     connectMs: Math.min(limits.connectMs, leftMs),
     headersMs: Math.min(limits.headersMs, leftMs),
     wholeMs: Math.min(limits.wholeMs, leftMs),
@@ -129,6 +136,11 @@ function isFollowed(url: URL, first: URL): boolean {
   if (url.username !== "" || url.password !== "") return false;
   // That an address is private is said before anything of its port.
   return ["", "80", "443", first.port].includes(url.port) || isPrivateLiteral(url);
+}
+
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  // Rejects only when it is cut short.
+  return wait(ms, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
 }
 
 /** Undefined where another try would be of no use, or no kindness. */

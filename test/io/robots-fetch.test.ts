@@ -310,6 +310,31 @@ describe("time", () => {
   });
 });
 
+describe("giving up", () => {
+  test.each<readonly [string, Answer]>([
+    ["before the answer", () => undefined],
+    ["amid the answer", (socket) => void socket.write(http(200, { "Content-Length": "99" }, body))],
+    ["between two tries", (socket) => socket.resetAndDestroy()],
+  ])("%s ends at once", async (_, answer) => {
+    const giveUp = new AbortController();
+    const host = await listen((socket, request) => {
+      if (request.number === 0) setTimeout(() => giveUp.abort(), 50);
+      answer(socket, request);
+    });
+    const limits = { ...patient, retryMs: 9000 };
+    const started = performance.now();
+    await fetchRobots({ scheme: "http", host, allowPrivate: true }, limits, giveUp.signal);
+    expect(performance.now() - started).toBeLessThan(3000);
+  });
+
+  test("a fetch that nobody wants any more is not begun", async () => {
+    const host = await listen(send(http(200, {}, body)));
+    const target = { scheme: "http", host, allowPrivate: true } as const;
+    const result = await fetchRobots(target, patient, AbortSignal.abort());
+    expect(outcomeOf(result)).toBe("failure timeout");
+  });
+});
+
 describe("a second try", () => {
   const flaky =
     (first: Answer): Answer =>
