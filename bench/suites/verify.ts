@@ -55,7 +55,7 @@ function rate(finder: Finder, addresses: readonly Address[], seconds: number): n
 
 /** Nanoseconds for one, in the best of many short runs: what else the machine does falls away. */
 function duration(size: number, addresses: readonly Address[], set: AddressSet): Fact {
-  const rates = Array.from({ length: 40 }, () => rate(set, addresses, 0.02));
+  const rates = Array.from({ length: 400 }, () => rate(set, addresses, 0.002));
   const value = 1e9 / Math.max(...rates);
   return { name: `one look-up in ${size}`, value, unit: "ns", atMost: 300 };
 }

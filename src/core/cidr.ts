@@ -1,3 +1,4 @@
+import { createTable, findBlock, maskOf } from "./address-table.ts";
 import { formatIPv4, formatIPv6, isMapped, parseIPv4, parseIPv6Groups } from "./address-text.ts";
 
 /** An IPv4 or IPv6 address: canonical text (RFC 5952) and its bits. */
@@ -163,12 +164,6 @@ function ipv6Block(groups: readonly number[], length: number): CidrResult {
   };
 }
 
-/** The bits of the word at `index` (from 0, 32 bits each) that a prefix of `length` bits covers. */
-function maskOf(length: number, index: number): number {
-  const bits = Math.min(Math.max(length - index * 32, 0), 32);
-  return bits === 0 ? 0 : (0xffffffff << (32 - bits)) >>> 0;
-}
-
 /** Blocks of addresses, made to be asked often: a look-up takes the logarithm of their number. */
 export interface AddressSet {
   /** Blocks kept: one that lies inside another, or is listed twice, is not counted. */
@@ -192,92 +187,4 @@ export function createAddressSet(cidrs: Iterable<Cidr>): AddressSet {
     ipv6Networks: ipv6.lengths.reduce((sum, length) => sum + 2 ** (64 - length), 0),
     find: (address) => findBlock(address.kind === "ipv4" ? ipv4 : ipv6, address.words),
   };
-}
-
-/** Disjoint blocks of one kind, ordered by first address; `stride` words make an address. */
-interface Table {
-  readonly stride: number;
-  readonly words: Uint32Array;
-  /** The leading bits of each first address as one number, which decides nearly every comparison. */
-  readonly keys: Float64Array;
-  readonly lengths: Uint8Array;
-  readonly texts: readonly string[];
-}
-
-function createTable(cidrs: readonly Cidr[]): Table {
-  const sorted = cidrs.toSorted(
-    (left, right) =>
-      compareWords(left.first.words, right.first.words) || left.length - right.length,
-  );
-  // Blocks are nested or disjoint, so that a block inside another follows it, or its siblings.
-  const kept: Cidr[] = [];
-  for (const cidr of sorted) {
-    const last = kept.at(-1);
-    if (last === undefined || !holds(last.first.words, last.length, cidr.first.words)) {
-      kept.push(cidr);
-    }
-  }
-  return {
-    stride: kept[0]?.first.words.length ?? 1,
-    words: Uint32Array.from(kept.flatMap((cidr) => cidr.first.words)),
-    keys: Float64Array.from(kept, (cidr) => keyOf(cidr.first.words)),
-    lengths: Uint8Array.from(kept, (cidr) => cidr.length),
-    texts: kept.map((cidr) => cidr.text),
-  };
-}
-
-/** All of an IPv4 address; the first 52 bits of an IPv6 address, which a number holds exactly. */
-function keyOf(words: readonly number[]): number {
-  const first = words[0] ?? 0;
-  return words.length === 1 ? first : first * 0x100000 + ((words[1] ?? 0) >>> 12);
-}
-
-function compareWords(left: readonly number[], right: readonly number[]): number {
-  for (const [index, word] of left.entries()) {
-    const difference = word - (right[index] ?? 0);
-    if (difference !== 0) return difference;
-  }
-  return 0;
-}
-
-function holds(first: readonly number[], length: number, words: readonly number[]): boolean {
-  return first.every((word, index) => ((word ^ (words[index] ?? 0)) & maskOf(length, index)) === 0);
-}
-
-function findBlock(table: Table, words: readonly number[]): string | undefined {
-  const { keys } = table;
-  const key = keyOf(words);
-  let low = 0;
-  let high = keys.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    const start = keys[middle] ?? 0;
-    if (start > key || (start === key && isAfter(table, middle, words))) high = middle;
-    else low = middle + 1;
-  }
-  const index = low - 1;
-  return index >= 0 && isInside(table, index, words) ? table.texts[index] : undefined;
-}
-
-/** Whether the block at `index` starts after the address. */
-function isAfter(table: Table, index: number, words: readonly number[]): boolean {
-  const base = index * table.stride;
-  for (let offset = 0; offset < table.stride; offset++) {
-    const start = table.words[base + offset] ?? 0;
-    const word = words[offset] ?? 0;
-    if (start !== word) return start > word;
-  }
-  return false;
-}
-
-function isInside(table: Table, index: number, words: readonly number[]): boolean {
-  const { stride } = table;
-  const base = index * stride;
-  let bits = table.lengths[index] ?? 0;
-  for (let offset = 0; bits > 0 && offset < stride; offset++) {
-    const difference = (table.words[base + offset] ?? 0) ^ (words[offset] ?? 0);
-    if ((bits >= 32 ? difference : difference >>> (32 - bits)) !== 0) return false;
-    bits -= 32;
-  }
-  return true;
 }
