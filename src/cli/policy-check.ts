@@ -1,9 +1,12 @@
 import type { Command } from "commander";
+import { filesOf } from "../assemble/robots.ts";
 import { createEvaluator } from "../core/policy/evaluate.ts";
-import { formatFault, type Warning } from "../core/policy/fault.ts";
+import { formatFault } from "../core/policy/fault.ts";
 import type { Policy } from "../core/policy/policy.ts";
+import type { RobotsNote } from "../core/robots/note.ts";
 import { type Checked, checkPolicies } from "../load.ts";
 import { CannotRun, EXIT, type ExitCode, printJson, runCommand } from "./exit.ts";
+import { noteJson, noteLine } from "./robots/notes.ts";
 
 interface Options {
   readonly config: string;
@@ -17,7 +20,7 @@ export function registerPolicyCheck(policy: Command): void {
     .command("check")
     .description("find every fault of a policy, and what deserves a look")
     .requiredOption("--config <path>", "a policy file, or a folder of them")
-    .option("--strict", "fail on warnings too, but for what is not served yet")
+    .option("--strict", "fail on warnings too")
     .option("--json", "print JSON")
     .action((options: Options) => runCommand(() => check(options)));
 }
@@ -26,19 +29,18 @@ function check(options: Options): ExitCode {
   const checked = checkPolicies(options.config);
   if (checked.kind === "unreadable") throw new CannotRun(checked.causes);
   const { errors, warnings } = checked;
-  const counted = options.strict === true ? warnings.filter(isCounted) : [];
-  const valid = errors.length + counted.length === 0;
+  const counted = options.strict === true ? warnings.length : 0;
+  const valid = errors.length + counted === 0;
   if (options.json === true) {
-    printJson({ valid, errors, warnings, evaluation: checked.policies.map(evaluationOf) });
+    const evaluation = checked.policies.map(evaluationOf);
+    const robots = robotsNotesOf(checked.policies).map(({ file, note }) => {
+      return { file, ...noteJson(note) };
+    });
+    printJson({ valid, errors, warnings, evaluation, robots });
   } else {
     process.stdout.write(`${describe(checked, options.config)}\n`);
   }
   return valid ? EXIT.fine : EXIT.found;
-}
-
-/** What this release does not serve yet is no fault of the policy's. */
-function isCounted(warning: Warning): boolean {
-  return warning.code !== "not_served_yet";
 }
 
 /** How far the rules of a policy are folded for each bot and outcome, and which are not at all. */
@@ -47,6 +49,23 @@ function evaluationOf(policy: Policy): unknown {
   const { lists, shortest, longest, reference } = createEvaluator({ ...policy, bots }).prepare();
   const unfolded = reference.map(({ ruleId, reason }) => ({ rule_id: ruleId, reason }));
   return { site: policy.site.id, lists, shortest, longest, reference: unfolded };
+}
+
+interface PlacedNote {
+  readonly file: string;
+  readonly note: RobotsNote;
+}
+
+/** What the robots.txt files of the sites that serve one do not say; hosts share most of it. */
+function robotsNotesOf(policies: readonly Policy[]): readonly PlacedNote[] {
+  return policies
+    .filter(({ robots }) => robots.serve)
+    .flatMap((policy) => {
+      const { byHost, others } = filesOf(policy);
+      const notes = [...byHost.values(), others].flatMap((file) => file?.notes ?? []);
+      const distinct = new Map(notes.map((note) => [noteLine(note), note]));
+      return [...distinct.values()].map((note) => ({ file: policy.file, note }));
+    });
 }
 
 type CheckedSet = Extract<Checked, { readonly kind: "checked" }>;
@@ -58,11 +77,14 @@ function describe({ policies, errors, warnings }: CheckedSet, path: string): str
   ];
   const counts = [count(errors.length, "fault"), count(warnings.length, "warning")].join(", ");
   if (errors.length > 0) return [...lines, `${path}: ${counts}`].join("\n");
+  const robots = robotsNotesOf(policies).map(({ file, note }) => {
+    return `${file}: robots.txt: ${noteLine(note)}`;
+  });
   const sites = policies.map(({ file, site, bots, rules }) => {
     const parts = [count(bots.length, "bot"), count(rules.length, "rule")].join(", ");
     return `${file}: site \`${site.id}\`, ${site.mode}, ${parts}`;
   });
-  return [...lines, ...sites, counts].join("\n");
+  return [...lines, ...robots, ...sites, counts].join("\n");
 }
 
 function count(many: number, thing: string): string {

@@ -181,9 +181,8 @@ function assemblePolicy(
     identify: createIdentifier(claimants, defaultBot),
     evaluator: createEvaluator(content),
   };
-  const written = new Set(Object.keys(document.value ?? {}));
   const placed = bots.map((bot) => ({ bot, index: indexes.get(bot.id) ?? 0 }));
-  const notices = noticesOf(policy, placed, indexed, written);
+  const notices = noticesOf(policy, placed, indexed);
   const warnings = notices.map((notice) => toWarning(document, notice));
   return { kind: "policy", policy, warnings: sorted(warnings) };
 }

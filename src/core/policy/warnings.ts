@@ -39,12 +39,6 @@ function isWithheld(name: string): boolean {
   );
 }
 
-/** Parts of a policy that load and are not served yet: one line goes when its part lands. */
-const NOT_SERVED: readonly { readonly key: string; readonly what: string }[] = [
-  { key: "ledger", what: "the ledger is not kept yet; decisions are in the decision log" },
-  { key: "receipts", what: "receipts are not made yet" },
-];
-
 const HEADER_PREFIX = "request.headers.";
 
 /** One rule of the file, with its index there. */
@@ -59,15 +53,13 @@ export interface IndexedBot {
   readonly bot: Bot;
 }
 
-/** What deserves a look in a policy that loads. `written` are the keys of the file. */
+/** What deserves a look in a policy that loads. */
 export function noticesOf(
   policy: Pick<Policy, "receipts">,
   bots: readonly IndexedBot[],
   rules: readonly IndexedRule[],
-  written: ReadonlySet<string>,
 ): readonly Notice[] {
   return [
-    ...notServed(written, rules),
     ...bots.flatMap(insecureSources),
     ...tiedPriorities(rules),
     ...disabledReceipts(policy, rules),
@@ -75,21 +67,6 @@ export function noticesOf(
       ...withheldHeaders(index, rule),
       ...mayFault(index, rule),
     ]),
-  ];
-}
-
-function notServed(written: ReadonlySet<string>, rules: readonly IndexedRule[]): readonly Notice[] {
-  const sections = NOT_SERVED.filter(({ key }) => written.has(key)).map(({ key, what }) =>
-    notice("not_served_yet", [key], what),
-  );
-  const receipts = NOT_SERVED.find(({ key }) => key === "receipts");
-  if (receipts === undefined) return sections;
-  const asking = rules.filter(({ rule }) => rule.receipt);
-  return [
-    ...sections,
-    ...asking.map(({ index }) =>
-      notice("not_served_yet", ["rules", index, "audit", "receipt"], receipts.what),
-    ),
   ];
 }
 
