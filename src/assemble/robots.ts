@@ -32,7 +32,8 @@ export function createRobotsShelf(folder: string, log: Logger): RobotsShelf {
   };
 }
 
-interface SiteFiles {
+/** The files of one site, by host. */
+export interface SiteFiles {
   readonly byHost: ReadonlyMap<string, GeneratedRobots>;
   /** Of hosts that a wildcard stands for. */
   readonly others: GeneratedRobots | undefined;
@@ -42,8 +43,11 @@ function isServed({ site, robots }: Policy): boolean {
   return robots.serve && (isEnforced(site) || robots.inShadow === "publish");
 }
 
-/** One file for each exact host; where no rule reads the host they are all the same. */
-function filesOf(policy: Policy): SiteFiles {
+/**
+ * One file for each exact host; where no rule reads the host they are all the same. Throws where a
+ * file, read back, is not what is enforced.
+ */
+export function filesOf(policy: Policy): SiteFiles {
   const exact = policy.site.hosts.filter((host) => !host.startsWith("*"));
   const readsHost = policy.rules.some(({ when }) => {
     return when?.reads.has("request.host") === true || when?.reads.has("labels.host") === true;

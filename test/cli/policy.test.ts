@@ -141,6 +141,7 @@ describe("policy check", () => {
       ],
       warnings: [],
       evaluation: [],
+      robots: [],
     });
   });
 
@@ -150,6 +151,22 @@ describe("policy check", () => {
       valid: true,
       evaluation: [{ site: "docs", lists: 5, shortest: 1, longest: 3, reference: [] }],
     });
+  });
+
+  test("what a served robots.txt cannot say is told, and is no warning", async () => {
+    const file = write("a.yaml", RULES);
+    const { code, out } = await run("check", "--config", file, "--strict", "--json");
+    expect(code).toBe(0);
+    expect(JSON.parse(out).robots).toContainEqual({
+      file,
+      rule_id: "rate_limit_ai_training_elsewhere",
+      code: "limit_above_60",
+      message: expect.any(String),
+      witness: null,
+    });
+    expect((await run("check", "--config", file)).out).toContain(
+      `${file}: robots.txt: rule \`rate_limit_ai_training_elsewhere\``,
+    );
   });
 
   test("lint tells what is probably not meant, at its place", async () => {
