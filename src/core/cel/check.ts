@@ -1,11 +1,12 @@
 import { parse } from "@bufbuild/cel";
 import type { Expr, ParsedExpr } from "@bufbuild/cel-spec/cel/expr/syntax_pb.js";
-import { findCostFault } from "./cost.ts";
+import { findCostFault } from "./checking/cost.ts";
+import { findUnguarded } from "./checking/guards.ts";
+import { inferCondition } from "./checking/infer.ts";
+import { explainSyntax, TOO_DEEP } from "./checking/parse-fault.ts";
+import { createPlaces, type ExpressionFault, type Place } from "./checking/places.ts";
 import type { CelEnvironment } from "./environment.ts";
-import { findUnguarded } from "./guards.ts";
-import { inferCondition } from "./infer.ts";
-import { explainSyntax } from "./parse-fault.ts";
-import { createPlaces, type ExpressionFault, type Place } from "./places.ts";
+import { isDeeperThan } from "./parts.ts";
 
 /** A boolean CEL expression that parsed and type-checked. */
 export interface CheckedExpression {
@@ -35,6 +36,8 @@ export type CheckResult =
 
 /** Longest expression, in UTF-16 code units. */
 const MAX_LENGTH = 65_536;
+/** Most parts within one another; all that walks a tree relies on it. */
+const MAX_DEPTH = 200;
 
 /**
  * Parses and type-checks a condition. Lines and columns of faults are within the expression. Never
@@ -59,6 +62,7 @@ function checkParsed(source: string, parsed: ParsedExpr, environment: CelEnviron
   if (ast === undefined) {
     return faulty([{ line: 1, column: 1, message: "the condition is empty" }]);
   }
+  if (isDeeperThan(MAX_DEPTH, ast)) return faulty([TOO_DEEP]);
   const places = createPlaces(source, parsed.sourceInfo);
   const { faults, reads } = inferCondition(ast, places, environment);
   if (faults.length > 0) return faulty(faults);

@@ -1,6 +1,15 @@
 import { type CelList, celList } from "@bufbuild/cel";
 import type { Sets } from "../policy/policy.ts";
-import { BOOL, INT, listOf, mapOf, type ObjectType, STRING, type Type, UNKNOWN } from "./types.ts";
+import {
+  BOOL,
+  INT,
+  listOf,
+  mapOf,
+  type ObjectType,
+  STRING,
+  type Type,
+  UNKNOWN,
+} from "./checking/types.ts";
 
 /** What the rules of one policy may name. */
 export interface CelEnvironment {

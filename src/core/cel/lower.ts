@@ -1,10 +1,10 @@
 import { type CelResult, type CelValue, celUint, isCelError } from "@bufbuild/cel";
 import type { Constant, Expr, Expr_Call } from "@bufbuild/cel-spec/cel/expr/syntax_pb.js";
-import { readCall } from "./calls.ts";
+import { readCall } from "./checking/calls.ts";
+import { stringLiteral } from "./checking/inference.ts";
 import type { CelEnvironment } from "./environment.ts";
 import { call, choice, every, list, lookup, resultTerm, some } from "./fold.ts";
 import { loop } from "./fold-loop.ts";
-import { stringLiteral } from "./inference.ts";
 import { readMacro } from "./macros.ts";
 import { everyPart } from "./parts.ts";
 import { type Binder, planExpression } from "./reference.ts";

@@ -6,6 +6,11 @@ export function* everyPart(expr: Expr): Generator<Expr> {
   for (const part of partsOf(expr)) yield* everyPart(part);
 }
 
+/** Whether an expression has parts within parts beyond a limit; looks no deeper than that. */
+export function isDeeperThan(limit: number, expr: Expr): boolean {
+  return limit === 0 || partsOf(expr).some((part) => isDeeperThan(limit - 1, part));
+}
+
 function partsOf(expr: Expr): readonly Expr[] {
   const { exprKind } = expr;
   switch (exprKind.case) {

@@ -7,13 +7,13 @@ export interface Pattern {
 }
 
 /** Longest pattern that a rule may hold, in UTF-16 code units. */
-export const MAX_PATTERN_LENGTH = 1000;
+const MAX_PATTERN_LENGTH = 1000;
 
 /**
  * Most instructions that a pattern may compile to. A step over one character of a client's text
  * costs at most this many, so that `(a{1,100}){1,100}` cannot make a short text expensive.
  */
-export const MAX_PATTERN_INSTRUCTIONS = 2000;
+const MAX_PATTERN_INSTRUCTIONS = 2000;
 
 /** Compiles RE2 syntax. Throws an Error whose message says what is wrong with the pattern. */
 export function compilePattern(pattern: string): Pattern {

@@ -1,9 +1,9 @@
 import { type CelValue, celList, celMap } from "@bufbuild/cel";
 import type { CrawlRequest } from "../request.ts";
-import { compileCall } from "./compile-call.ts";
-import { compileHas, compileLookup } from "./compile-lookup.ts";
-import { compileLoop } from "./compile-loop.ts";
-import { compileAddress, compileText, INPUTS } from "./compile-text.ts";
+import { compileCall } from "./closures/call.ts";
+import { compileHas, compileLookup } from "./closures/lookup.ts";
+import { compileLoop } from "./closures/loop.ts";
+import { compileAddress, compileText, INPUTS } from "./closures/text.ts";
 import type { BotInputs } from "./reference.ts";
 import { Failure, type ForeignTerm, type Term } from "./term.ts";
 

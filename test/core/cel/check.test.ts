@@ -192,9 +192,16 @@ describe("a text that is no CEL is told where reading stopped", () => {
     expect(faultsOf(source)).toEqual([fault]);
   });
 
-  test("a condition nested beyond the stack is a fault, not a crash", () => {
-    const depth = 30_000;
-    expect(faultsOf(`${"(".repeat(depth)}true${")".repeat(depth)}`)).toHaveLength(1);
+  test.each([
+    ["brackets", `${"(".repeat(30_000)}true${")".repeat(30_000)}`],
+    ["a sum", `1${"+1".repeat(30_000)} == 2`],
+    ["calls", `"a"${".trim()".repeat(9000)} == "a"`],
+  ])("%s nested beyond the stack are a fault, not a crash", (_name, source) => {
+    expect(faultsOf(source)).toEqual(["1:1 is nested too deeply; split the rule"]);
+  });
+
+  test("a long row of conditions is not deep", () => {
+    expect(faultsOf(`true${" && bot.claimed".repeat(3000)}`)).toEqual([]);
   });
 });
 

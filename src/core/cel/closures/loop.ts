@@ -1,8 +1,8 @@
 import { type CelValue, celList } from "@bufbuild/cel";
-import type { CrawlRequest } from "../request.ts";
-import { itemsOf } from "./apply.ts";
-import type { Compiler, Run } from "./predicate.ts";
-import { Failure, type LoopTerm, type Term } from "./term.ts";
+import type { CrawlRequest } from "../../request.ts";
+import { itemsOf } from "../apply.ts";
+import type { Compiler, Run } from "../predicate.ts";
+import { Failure, type LoopTerm, type Term } from "../term.ts";
 
 /** A macro's closures, and where its variable is put while they run. */
 interface Body {

@@ -3,6 +3,9 @@ import type {
   Expr_CreateStruct,
   Expr_Select,
 } from "@bufbuild/cel-spec/cel/expr/syntax_pb.js";
+import type { CelEnvironment } from "../environment.ts";
+import { type Macro, readMacro } from "../macros.ts";
+import { MAX_MACRO_DEPTH } from "../term.ts";
 import {
   CLIENT_TEXT,
   type Estimate,
@@ -12,16 +15,13 @@ import {
   textSize,
 } from "./call-cost.ts";
 import { readCall } from "./calls.ts";
-import type { CelEnvironment } from "./environment.ts";
 import { stringLiteral } from "./inference.ts";
-import { type Macro, readMacro } from "./macros.ts";
-import { MAX_MACRO_DEPTH } from "./term.ts";
 
 /**
  * Most steps that one evaluation of a condition may take, for a client that sends the longest path
  * and header fields. A step is about 50 ns: the limit is some 50 ms, which no honest rule is near.
  */
-export const MAX_STEPS = 1_000_000;
+const MAX_STEPS = 1_000_000;
 
 /** Texts that a client cannot make long, or only so long (a host name, an address, a method). */
 const BOUNDED_TEXT = 255;

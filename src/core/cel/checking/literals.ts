@@ -1,7 +1,8 @@
 import type { Expr } from "@bufbuild/cel-spec/cel/expr/syntax_pb.js";
-import { VERIFICATIONS } from "../bot/bot.ts";
-import { parseCidr } from "../cidr.ts";
-import { nearest } from "../nearest.ts";
+import { VERIFICATIONS } from "../../bot/bot.ts";
+import { parseCidr } from "../../cidr.ts";
+import { nearest } from "../../nearest.ts";
+import { findPatternFault } from "../patterns.ts";
 import { headerType } from "./fields.ts";
 import {
   findVariable,
@@ -11,7 +12,6 @@ import {
   type Scope,
   stringLiteral,
 } from "./inference.ts";
-import { findPatternFault } from "./patterns.ts";
 
 /** Finds faults in the literals of a call: patterns, blocks of addresses, outcomes, header names. */
 export function checkLiterals(

@@ -1,7 +1,7 @@
 import type { Expr, Expr_Call } from "@bufbuild/cel-spec/cel/expr/syntax_pb.js";
-import type { UnguardedAccess } from "./check.ts";
+import type { UnguardedAccess } from "../check.ts";
+import { readMacro } from "../macros.ts";
 import { isHeaders, stringLiteral } from "./inference.ts";
-import { readMacro } from "./macros.ts";
 import type { Places } from "./places.ts";
 
 /**

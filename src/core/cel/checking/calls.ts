@@ -1,5 +1,5 @@
 import type { Expr, Expr_Call } from "@bufbuild/cel-spec/cel/expr/syntax_pb.js";
-import { nearest } from "../nearest.ts";
+import { nearest } from "../../nearest.ts";
 import { dashedName, inferInputIndex } from "./fields.ts";
 import { type Inference, report, type Scope } from "./inference.ts";
 import { checkLiterals } from "./literals.ts";

@@ -1,7 +1,7 @@
 import { isCelMap } from "@bufbuild/cel";
-import { absentKey, isMapKey, lookUp } from "./apply.ts";
-import type { Compiler, Run } from "./predicate.ts";
-import { Failure, type Term } from "./term.ts";
+import { absentKey, isMapKey, lookUp } from "../apply.ts";
+import type { Compiler, Run } from "../predicate.ts";
+import { Failure, type Term } from "../term.ts";
 
 /** `operand[key]`. A header field is asked for by name: the map of all is not made for it. */
 export function compileLookup(operand: Term, key: Term, compiler: Compiler): Run {

@@ -1,10 +1,10 @@
 import type { Constant, Expr, Expr_CreateStruct } from "@bufbuild/cel-spec/cel/expr/syntax_pb.js";
-import { nearest } from "../nearest.ts";
+import { nearest } from "../../nearest.ts";
+import type { CelEnvironment } from "../environment.ts";
+import { type Macro, readMacro } from "../macros.ts";
 import { inferCall } from "./calls.ts";
-import type { CelEnvironment } from "./environment.ts";
 import { inferSelect, setName } from "./fields.ts";
 import { findVariable, type Inference, report, type Scope } from "./inference.ts";
-import { type Macro, readMacro } from "./macros.ts";
 import type { ExpressionFault, Places } from "./places.ts";
 import {
   BOOL,

@@ -1,8 +1,8 @@
 import { celList } from "@bufbuild/cel";
-import { isInBlocks } from "./functions.ts";
-import type { Compiler, Run } from "./predicate.ts";
-import type { RequestField, Term, TextTerm } from "./term.ts";
-import { createTextIndex, NO_RANK } from "./text-index.ts";
+import { isInBlocks } from "../functions.ts";
+import type { Compiler, Run } from "../predicate.ts";
+import type { RequestField, Term, TextTerm } from "../term.ts";
+import { createTextIndex, NO_RANK } from "../text-index.ts";
 
 /** Reads the inputs of a request. */
 export const INPUTS: Readonly<Record<RequestField, Run>> = {

@@ -1,10 +1,10 @@
 import { type CelValue, isCelList } from "@bufbuild/cel";
-import { applyFunction } from "./apply.ts";
-import { pathUnder } from "./functions.ts";
-import { compilePattern } from "./patterns.ts";
-import type { Compiler, Run } from "./predicate.ts";
-import { type CallTerm, Failure, type Term } from "./term.ts";
-import { lowerAscii, upperAscii } from "./text-functions.ts";
+import { applyFunction } from "../apply.ts";
+import { pathUnder } from "../functions.ts";
+import { compilePattern } from "../patterns.ts";
+import type { Compiler, Run } from "../predicate.ts";
+import { type CallTerm, Failure, type Term } from "../term.ts";
+import { lowerAscii, upperAscii } from "../text-functions.ts";
 
 /** A call: by hand where rules often call it, else by the reference evaluator's own function. */
 export function compileCall(term: CallTerm, compiler: Compiler): Run {

@@ -1,5 +1,5 @@
 import type { Expr } from "@bufbuild/cel-spec/cel/expr/syntax_pb.js";
-import type { CelEnvironment } from "./environment.ts";
+import type { CelEnvironment } from "../environment.ts";
 import type { ExpressionFault, Place, Places } from "./places.ts";
 import type { Type } from "./types.ts";
 

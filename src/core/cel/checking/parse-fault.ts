@@ -1,5 +1,12 @@
-import type { CelEnvironment } from "./environment.ts";
+import type { CelEnvironment } from "../environment.ts";
 import { type ExpressionFault, placeAt } from "./places.ts";
+
+/** The fault of an expression with too many parts within one another. */
+export const TOO_DEEP: ExpressionFault = {
+  line: 1,
+  column: 1,
+  message: "is nested too deeply; split the rule",
+};
 
 /** Turns what the parser threw into a fault with a place and, where it can be told, a remedy. */
 export function explainSyntax(
@@ -9,7 +16,7 @@ export function explainSyntax(
 ): ExpressionFault {
   if (source.trim() === "") return { line: 1, column: 1, message: "the condition is empty" };
   if (error instanceof RangeError) {
-    return { line: 1, column: 1, message: "is nested too deeply; split the rule" };
+    return TOO_DEEP;
   }
   const offset = Math.min(offsetOf(error), source.length);
   const dashed = findDashedName(source, offset, environment);

@@ -1,5 +1,5 @@
 import type { Expr, Expr_Select } from "@bufbuild/cel-spec/cel/expr/syntax_pb.js";
-import { nearest } from "../nearest.ts";
+import { nearest } from "../../nearest.ts";
 import {
   findVariable,
   type Inference,
