@@ -46,11 +46,8 @@ async function report(options: Options): Promise<ExitCode> {
 async function read(query: LedgerQuery, options: Options): Promise<LedgerReport> {
   const nowMs = Date.now();
   const since = readTime("--since", options.since, nowMs);
-  const until =
-    options.until === undefined
-      ? new Date(nowMs + 1).toISOString()
-      : readTime("--until", options.until, nowMs);
-  if (since >= until) throw new CannotRun(["`--since` is not before `--until`"]);
+  const until = options.until && readTime("--until", options.until, nowMs);
+  if (until && since >= until) throw new CannotRun(["`--since` is not before `--until`"]);
   return query("report", { since, until, siteId: options.site });
 }
 

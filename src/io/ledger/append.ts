@@ -7,7 +7,14 @@ import {
 } from "../../core/ledger/chain.ts";
 import { cleanRow } from "../../core/ledger/clean.ts";
 import { columnIndex, type EventRow, STORED_COLUMNS } from "../../core/ledger/row.ts";
-import { type Database, DataError, numberOf, type TableInsert, textOf } from "./database.ts";
+import {
+  type Database,
+  DataError,
+  listedIn,
+  numberOf,
+  type TableInsert,
+  textOf,
+} from "./database.ts";
 
 /** An event that could not be stored, and why. */
 export interface RejectedEvent {
@@ -153,13 +160,10 @@ async function withoutStored(
   database: Database,
   rows: readonly EventRow[],
 ): Promise<readonly EventRow[]> {
-  const ids =
-    database.engine === "sqlite"
-      ? "select value from json_each($1)"
-      : "select json_array_elements_text($1::json)";
-  const found = await database.all(`select id from events where id in (${ids})`, [
-    JSON.stringify(rows.map(idOf)),
-  ]);
+  const found = await database.all(
+    `select id from events where id in (${listedIn(database, "$1")})`,
+    [JSON.stringify(rows.map(idOf))],
+  );
   const stored = new Set(found.map((row) => textOf(row, "id")));
   return rows.filter((row) => !stored.has(idOf(row)));
 }

@@ -42,6 +42,13 @@ export class UnavailableError extends Error {}
 /** The ledger will not be opened: another program's data, or another version's. */
 export class RefusedError extends Error {}
 
+/** The texts of a JSON list that a parameter holds, as a subquery. */
+export function listedIn({ engine }: Database, parameter: string): string {
+  return engine === "sqlite"
+    ? `select value from json_each(${parameter})`
+    : `select json_array_elements_text(${parameter}::json)`;
+}
+
 /** Text of a column that is never null. */
 export function textOf(row: SqlRow, column: string): string {
   const value = row[column];

@@ -172,6 +172,20 @@ const MIGRATIONS: readonly Migration[] = [
       );
       create index crawl_delay_audits_by_host on crawl_delay_audits (host, checked_at);`,
   },
+  {
+    brings: "what became of metered requests, and the way to find them",
+    sql: `
+      create table settlements (
+        event_id text not null,
+        state text not null,
+        upstream_status bigint,
+        bytes bigint,
+        at text not null
+      );
+      create unique index settlements_by_event on settlements (event_id, (state = 'unmatched'));
+      create index metered_by_request on events (request_id) where action = 'allow_metered';
+      create index metered_by_time on events (ts, id) where action = 'allow_metered';`,
+  },
 ];
 
 /** The schema that this version writes. */

@@ -6,9 +6,15 @@ import { type Database, isTrue, numberOf, type SqlRow, type SqlValue, textOf } f
 export interface ReportRequest {
   /** Inclusive. */
   readonly since: string;
-  /** Exclusive. */
-  readonly until: string;
+  /** Exclusive; undefined for all that is there. */
+  readonly until: string | undefined;
   readonly siteId: string | undefined;
+}
+
+/** A time with two ends. */
+interface Window {
+  readonly since: string;
+  readonly until: string;
 }
 
 /** Events of an incomplete hour that are counted one by one; a fuller hour is counted whole. */
@@ -35,25 +41,25 @@ export async function readReport(
   database: Database,
   request: ReportRequest,
 ): Promise<LedgerReport> {
-  const spans = await planSpans(database, request);
+  const { since } = request;
+  const now = new Date().toISOString();
+  // The hour that is running has no other side to be cut off.
+  const spans = await planSpans(database, { since, until: request.until ?? nextHour(now) });
   const counts: Counts[] = [];
   for (const span of spans) counts.push(await readSpan(database, span, request.siteId));
   return createReport({
-    since: spans[0]?.since ?? request.since,
-    until: spans.at(-1)?.until ?? request.until,
+    since: spans[0]?.since ?? since,
+    until: request.until === undefined ? now : (spans.at(-1)?.until ?? request.until),
     siteId: request.siteId,
     tallies: counts.flatMap(({ tallies }) => tallies),
     paths: counts.flatMap(({ paths }) => paths),
     rules: counts.flatMap(({ rules }) => rules),
-    lost: await readLost(database, request),
+    lost: await readLost(database, { since, until: request.until ?? nextHour(now) }),
   });
 }
 
 /** The time in up to three parts: the rest of its first hour, whole hours, the start of its last. */
-async function planSpans(
-  database: Database,
-  { since, until }: ReportRequest,
-): Promise<readonly Span[]> {
+async function planSpans(database: Database, { since, until }: Window): Promise<readonly Span[]> {
   const first = await canCutAt(database, since);
   const last = await canCutAt(database, until);
   if (startOfHour(since) === startOfHour(until) && (first || last)) {
@@ -231,7 +237,7 @@ function toNoted(row: SqlRow): Counts["rules"] {
   ];
 }
 
-async function readLost(database: Database, { since, until }: ReportRequest): Promise<number> {
+async function readLost(database: Database, { since, until }: Window): Promise<number> {
   const [row] = await database.all(
     "select cast(sum(dropped + rejected) as bigint) as n from gaps where at >= $1 and at < $2",
     [since, until],

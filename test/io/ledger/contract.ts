@@ -96,8 +96,7 @@ export function ledgerContract(name: string, prepare: (dataDir: string) => Promi
       return ask(subject.url, dataDir, (query) => query("verify", { publicKeys, checkpoints }));
     }
 
-    function report(since: string, siteId?: string): Promise<LedgerReport> {
-      const until = new Date(Date.now() + 1000).toISOString();
+    function report(since: string, siteId?: string, until?: string): Promise<LedgerReport> {
       return ask(subject.url, dataDir, (query) => query("report", { since, until, siteId }));
     }
 
@@ -339,6 +338,9 @@ export function ledgerContract(name: string, prepare: (dataDir: string) => Promi
       expect((await report(at(20))).requests).toBe(3);
       expect((await report(at(21))).requests).toBe(2);
       expect(await report(at(21))).toMatchObject({ since: at(21) });
+      expect((await report(at(20), undefined, at(40))).requests).toBe(1);
+      expect((await report(at(0), undefined, at(71))).requests).toBe(4);
+      expect((await report(at(10), undefined, at(60))).requests).toBe(2);
     });
 
     test("shadow rules and faults are counted apart", async () => {
