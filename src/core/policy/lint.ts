@@ -1,9 +1,10 @@
 import { isVerifiable } from "../bot/bot.ts";
-import { innerTerms } from "../cel/foreign.ts";
+import { foreignReason, innerTerms } from "../cel/foreign.ts";
 import type { Term, TextTerm } from "../cel/term.ts";
 import { testedField } from "../cel/text-term.ts";
 import { lowerRules } from "./evaluate.ts";
 import type { LimitField, Policy, Rule } from "./policy.ts";
+import type { LoweredRule } from "./rule-list.ts";
 import {
   type Client,
   type ClientClass,
@@ -37,10 +38,11 @@ export interface LintFinding {
  * for a thousand rules and hundreds of bots: for `policy check`, not for serving.
  */
 export function lintPolicy(policy: Policy): readonly LintFinding[] {
-  const classes = classifyClients(policy);
+  const rules = lowerRules(policy);
+  const classes = classifyClients(policy, rules);
   return [
     ...policy.rules.flatMap((rule) => lintRule(rule, classes)),
-    ...pathLiterals(policy),
+    ...rules.flatMap((rule) => [...pathLiterals(rule), ...slowParts(rule)]),
     ...unreachableBots(policy),
     ...unusedSets(policy),
   ];
@@ -186,18 +188,24 @@ function isRefused(
 }
 
 /** Texts that are compared with a path and cannot be one: every path starts with a slash. */
-function pathLiterals(policy: Policy): readonly LintFinding[] {
-  return lowerRules(policy).flatMap(({ rule, condition }) => {
-    const wrong = textTerms(condition)
-      .filter((term) => ["path", "raw_path"].includes(testedField(term) ?? ""))
-      .flatMap(({ exact, prefixes }) => [
-        ...exact.filter((text) => !text.startsWith("/") && !prefixes.includes(`${text}/`)),
-        ...prefixes.filter((text) => text !== "" && !text.startsWith("/")),
-      ]);
-    if (wrong.length === 0) return [];
-    const message = `${quote(wrong)} can never match a path, which starts with \`/\`; write \`/${wrong[0]}\``;
-    return [finding("impossible_path", { kind: "rule", ruleId: rule.id, part: "when" }, message)];
-  });
+function pathLiterals({ rule, condition }: LoweredRule): readonly LintFinding[] {
+  const wrong = textTerms(condition)
+    .filter((term) => ["path", "raw_path"].includes(testedField(term) ?? ""))
+    .flatMap(({ exact, prefixes }) => [
+      ...exact.filter((text) => !text.startsWith("/") && !prefixes.includes(`${text}/`)),
+      ...prefixes.filter((text) => text !== "" && !text.startsWith("/")),
+    ]);
+  if (wrong.length === 0) return [];
+  const message = `${quote(wrong)} can never match a path, which starts with \`/\`; write \`/${wrong[0]}\``;
+  return [finding("impossible_path", { kind: "rule", ruleId: rule.id, part: "when" }, message)];
+}
+
+/** Parts that could not be folded. */
+function slowParts({ rule, condition }: LoweredRule): readonly LintFinding[] {
+  const reason = foreignReason(condition);
+  if (reason === undefined) return [];
+  const message = `${reason} with values of the request is left to the reference evaluator, a hundred times slower; write a list, or \`==\` and \`||\``;
+  return [finding("not_specialised", { kind: "rule", ruleId: rule.id, part: "when" }, message)];
 }
 
 function textTerms(term: Term): readonly TextTerm[] {

@@ -3,7 +3,6 @@ import { covers } from "../cel/covers.ts";
 import { botInputs } from "../cel/reference.ts";
 import { createResiduals, type Residuals } from "../cel/residuals.ts";
 import { FALSE, type Term, TRUE } from "../cel/term.ts";
-import { lowerRules } from "./evaluate.ts";
 import type { Policy, Rule } from "./policy.ts";
 import { type LoweredRule, reachableVerifications } from "./rule-list.ts";
 
@@ -28,8 +27,10 @@ export interface ClientClass {
 }
 
 /** All clients that a policy can tell apart, those alike put together; every list is made. */
-export function classifyClients(policy: Policy): readonly ClientClass[] {
-  const rules = lowerRules(policy);
+export function classifyClients(
+  policy: Policy,
+  rules: readonly LoweredRule[],
+): readonly ClientClass[] {
   const classes = new Map<string, { clients: Client[]; standings: readonly Standing[] }>();
   const numbers = new Map<Term, number>();
   const residualOf = createResiduals();

@@ -114,6 +114,11 @@ describe("each finding has a policy that shows it, and one near it that does not
       [`id: a, when: 'request.query in ["/a", "b"]', action: allow`],
     ],
     [
+      "not_specialised",
+      [`id: a, when: '{request.method: 1} == {"GET": 1}', action: allow`],
+      [`id: a, when: 'request.method in {"GET": 1}', action: allow`],
+    ],
+    [
       "unused_set",
       [`id: a, when: "true", action: allow`],
       [`id: a, when: "labels.path in sets.areas", action: allow`],
