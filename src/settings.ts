@@ -1,5 +1,11 @@
 import { join } from "node:path";
-import { type AddressSet, type Cidr, createAddressSet, parseCidr } from "./core/cidr.ts";
+import {
+  type AddressSet,
+  type Cidr,
+  createAddressSet,
+  parseAddress,
+  parseCidr,
+} from "./core/cidr.ts";
 import { parseDuration } from "./core/duration.ts";
 import type { IpPrivacy } from "./core/mask-address.ts";
 import type { ListenAddress } from "./server/listen.ts";
@@ -83,7 +89,7 @@ export function readSettings(texts: SettingsTexts): Settings {
     dataDir: texts.dataDir,
     robotsDir: texts.robotsDir ?? join(texts.dataDir, "robots"),
     ledger: texts.ledger,
-    dnsServers: splitList(texts.dnsServers),
+    dnsServers: readDnsServers(texts.dnsServers, faults),
     verifyTimeoutMs: readTimeout(texts.verifyTimeout, faults),
     allowInsecureSources: texts.insecureSources === true,
     auditEveryMs: readInterval("--audit-every", texts.auditEvery, faults),
@@ -132,6 +138,25 @@ function readTrustedProxies(text: string | undefined, faults: string[]): Address
     else faults.push(`--trusted-proxies: \`${item}\` ${result.reason}`);
   }
   return createAddressSet(cidrs);
+}
+
+/** Addresses, with a port where it is not 53: a name would need a DNS server to be found. */
+function readDnsServers(text: string | undefined, faults: string[]): readonly string[] | undefined {
+  const servers = splitList(text);
+  for (const server of servers ?? []) {
+    if (isServerAddress(server)) continue;
+    faults.push(
+      `--dns-servers: \`${server}\` is no address; write \`192.0.2.53:53\` or \`[2001:db8::53]:53\``,
+    );
+  }
+  return servers;
+}
+
+function isServerAddress(text: string): boolean {
+  const parts = /^(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+))(?::(\d{1,5}))?$/.exec(text);
+  const port = Number(parts?.[3] ?? 53);
+  const address = parseAddress(parts?.[1] ?? parts?.[2] ?? text);
+  return address !== undefined && port >= 1 && port <= 65_535;
 }
 
 function splitList(text: string | undefined): readonly string[] | undefined {

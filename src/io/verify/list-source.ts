@@ -212,7 +212,7 @@ async function accept(state: State, next: HeldList): Promise<void> {
   state.inARow = 0;
   state.heldBack = undefined;
   const { origin, store, log } = state.options;
-  if (before?.version !== next.version)
+  if (before?.version !== next.version || before.url !== next.url)
     log.info(describeChange(state, before, next), "address list read");
   if (origin.kind !== "url") return;
   try {

@@ -68,6 +68,7 @@ export function policyWith(...bots: readonly Bot[]): Policy {
     rules: [],
     defaultRule,
     hash: "",
+    claimants: [],
     identify: () => defaultBot,
     evaluator: {
       readsByIp: false,
