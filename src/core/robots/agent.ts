@@ -7,7 +7,7 @@ export type AgentScope =
   | { readonly kind: "wildcard"; readonly first: RobotsAgent };
 
 /** Whether a User-agent line is for everybody: `*`, also with text after white space, as Google has it. */
-export function isWildcardAgent(agent: RobotsAgent): boolean {
+function isWildcardAgent(agent: RobotsAgent): boolean {
   return /^\*(?:[ \t\v\f]|$)/.test(agent.value);
 }
 
@@ -15,7 +15,7 @@ export function isWildcardAgent(agent: RobotsAgent): boolean {
  * Whether a User-agent line names a crawler: its whole value, or its leading product token, in any
  * case (RFC 9309 section 2.2.1). Digits and dots count as part of a token, since real ones have them.
  */
-export function isAgentNamed(agent: RobotsAgent, lowerName: string): boolean {
+function isAgentNamed(agent: RobotsAgent, lowerName: string): boolean {
   if (lowerName === "") return false;
   const value = agent.value.toLowerCase();
   if (value === lowerName) return true;

@@ -25,18 +25,32 @@ interface Wildcard {
 export function createDraft(): Draft {
   const plain = new Map<string, Line>();
   const wildcards = new Map<string, Wildcard>();
+  // Of the patterns in `plain`, descending; one that is gone does no harm.
+  let lengths: readonly number[] = [];
+  const longestPrefix = (target: string): Line | undefined => {
+    for (const length of lengths) {
+      const line = length > target.length ? undefined : plain.get(target.slice(0, length));
+      if (line !== undefined) return line;
+    }
+    return undefined;
+  };
   return {
     add: (line) => {
-      if (!line.pattern.includes("*")) plain.set(line.pattern, line);
-      else
-        wildcards.set(line.pattern, { line, matcher: createPathMatcher([{ ...line, line: 1 }]) });
+      const { length } = line.pattern;
+      if (line.pattern.includes("*")) {
+        const matcher = createPathMatcher([{ ...line, line: 1 }]);
+        wildcards.set(line.pattern, { line, matcher });
+      } else {
+        plain.set(line.pattern, line);
+        if (!lengths.includes(length)) lengths = [...lengths, length].sort((a, b) => b - a);
+      }
     },
     remove: (line) => {
       plain.delete(line.pattern);
       wildcards.delete(line.pattern);
     },
     decide: (target) => {
-      let best = plain.get(`${target}$`) ?? longestPrefix(plain, target);
+      let best = plain.get(`${target}$`) ?? longestPrefix(target);
       for (const { line, matcher } of wildcards.values()) {
         if (takesPrecedence(line, best) && matcher(target).rule !== undefined) best = line;
       }
@@ -44,14 +58,6 @@ export function createDraft(): Draft {
     },
     lines: () => [...plain.values(), ...Array.from(wildcards.values(), ({ line }) => line)],
   };
-}
-
-function longestPrefix(plain: ReadonlyMap<string, Line>, target: string): Line | undefined {
-  for (let length = target.length; length > 0; length--) {
-    const line = plain.get(target.slice(0, length));
-    if (line !== undefined) return line;
-  }
-  return undefined;
 }
 
 /** The longer pattern, and Allow of equals (RFC 9309 section 2.2.2). */

@@ -44,7 +44,7 @@ export function generateRobots(policy: Policy, host: string | undefined): Genera
   const body = renderRobots(policy, groups);
   notes.push(...checkedNotes(body, entries, groups), ...sizeNotes(body, groups));
   const sha256 = createHash("sha256").update(body).digest("hex");
-  return { body, sha256, notes: distinct(notes) };
+  return { body, sha256, notes: inOrder(policy, distinct(notes)) };
 }
 
 /** Crawlers that the rules treat alike share their lines. */
@@ -123,4 +123,12 @@ function distinct(notes: readonly RobotsNote[]): readonly RobotsNote[] {
     }
   }
   return [...kept.values()];
+}
+
+/** What is about the whole file first, then in the order of the rules. */
+function inOrder(policy: Policy, notes: readonly RobotsNote[]): readonly RobotsNote[] {
+  const places = new Map(policy.rules.map((rule, index) => [rule.id, index]));
+  places.set("", -1);
+  const placeOf = ({ ruleId }: RobotsNote): number => places.get(ruleId) ?? policy.rules.length;
+  return notes.toSorted((left, right) => placeOf(left) - placeOf(right));
 }

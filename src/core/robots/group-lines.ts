@@ -1,5 +1,4 @@
 import { createDraft, type Draft, type Line } from "./draft.ts";
-import { escapePath } from "./escape.ts";
 import type { Outlook } from "./outlook.ts";
 import { type Point, type Points, pointsOf } from "./points.ts";
 
@@ -49,7 +48,7 @@ function isRight(draft: Draft, outlook: Outlook, point: Point): boolean {
 }
 
 function said(draft: Draft, point: Point): Line["kind"] {
-  return draft.decide(escapePath(point.path))?.kind ?? "allow";
+  return draft.decide(point.target)?.kind ?? "allow";
 }
 
 function addPoint(draft: Draft, outlook: Outlook, point: Point): void {
@@ -70,10 +69,9 @@ function settle(draft: Draft, outlook: Outlook, points: readonly Point[]): void 
 
 /** Rather say less than forbid what is served. */
 function dropClaims(draft: Draft, point: Point): void {
-  const target = escapePath(point.path);
-  let line = draft.decide(target);
+  let line = draft.decide(point.target);
   while (line?.kind === "disallow") {
     draft.remove(line);
-    line = draft.decide(target);
+    line = draft.decide(point.target);
   }
 }

@@ -66,7 +66,7 @@ export function parseRobotsLine(line: string): RobotsLine {
 }
 
 /** Cuts space, tab, vertical tab and form feed off both ends, and nothing else. */
-export function trimAscii(text: string): string {
+function trimAscii(text: string): string {
   let start = 0;
   let end = text.length;
   while (start < end && isBlank(text.charCodeAt(start))) start++;

@@ -5,7 +5,6 @@ import { createEvaluator, type RuleEvaluator } from "../policy/evaluate.ts";
 import type { Policy, Rule } from "../policy/policy.ts";
 import type { ListedRule } from "../policy/rule-list.ts";
 import type { CrawlRequest } from "../request.ts";
-import { escapePath } from "./escape.ts";
 import { everyFormula, type Formula, HOLDS, outcomesOf, toFormula } from "./formula.ts";
 import { rebuild } from "./rebuild.ts";
 
@@ -149,7 +148,7 @@ function probeOf(bot: Bot, host: string | undefined, path: string): CrawlRequest
     scheme: "https",
     host: name,
     authority: name,
-    target: { rawPath: escapePath(path), query: "", readings: [path] },
+    target: { rawPath: path, query: "", readings: [path] },
     address: { ip: "", limitKey: "", isPublic: false },
     userAgent: bot.robotsToken,
     headers: NO_FIELDS,

@@ -6,6 +6,8 @@ import type { Course } from "./outlook.ts";
 /** A path that stands for all paths of its kind, and the patterns that hold just those. */
 export interface Point {
   readonly path: string;
+  /** The path as a URL has it. */
+  readonly target: string;
   readonly patterns: readonly string[];
   /** Whether the patterns may also hold a query. */
   readonly isApproximate: boolean;
@@ -84,14 +86,14 @@ function overlaps(literals: ReadonlySet<string>, globs: readonly Glob[]): readon
 function literalPoints(path: string): readonly Point[] {
   const escaped = escapePath(path);
   return [
-    { path: path + OTHER, patterns: [escaped], isApproximate: false },
+    point(path + OTHER, [escaped], false),
     // A crawler compares the query too, which enforcement leaves aside.
-    { path, patterns: [`${escaped}$`, `${escaped}?`], isApproximate: false },
+    point(path, [`${escaped}$`, `${escaped}?`], false),
   ];
 }
 
 function globPoints(path: string, globs: readonly Glob[]): readonly Point[] {
-  const below = globs.flatMap((glob) => piecesBelow(path, glob) ?? []);
+  const below = globs.flatMap((glob) => tailsBelow(path, glob));
   const single = below.map((tail) => tailPoint(path, [tail]));
   const pairs = below.flatMap((first) =>
     below.flatMap((second) =>
@@ -106,19 +108,36 @@ interface Tail {
   readonly isEnd: boolean;
 }
 
-/** What of a glob is to come below a path; undefined where the path rules it out. */
-function piecesBelow(path: string, { pieces, isStart, isEnd }: Glob): Tail | undefined {
-  if (!isStart) return { pieces, isEnd };
-  return path.startsWith(pieces[0]) ? { pieces: pieces.slice(1), isEnd } : undefined;
+/** What of a glob is to come below a path: all of it, and what the path does not hold of it yet. */
+function tailsBelow(path: string, { pieces, isStart, isEnd }: Glob): readonly Tail[] {
+  if (isStart && !path.startsWith(pieces[0])) return [];
+  const held = piecesIn(path, pieces);
+  const rest = held > 0 && held < pieces.length ? [{ pieces: pieces.slice(held), isEnd }] : [];
+  return isStart ? rest : [{ pieces, isEnd }, ...rest];
+}
+
+/** How many of the pieces, in order, a path holds. */
+function piecesIn(path: string, pieces: readonly string[]): number {
+  let position = 0;
+  for (const [index, piece] of pieces.entries()) {
+    const found = path.indexOf(piece, position);
+    if (found < 0) return index;
+    position = found + piece.length;
+  }
+  return pieces.length;
 }
 
 function tailPoint(path: string, tails: readonly Tail[]): Point {
   const pieces = tails.flatMap((tail) => tail.pieces);
   const isEnd = tails.at(-1)?.isEnd === true;
   const pattern = [path, ...pieces].map(escapePath).join("*");
-  return {
-    path: [path, ...pieces, ...(isEnd ? [] : [""])].join(OTHER),
-    patterns: isEnd ? [`${pattern}$`, `${pattern}?`] : [pattern],
-    isApproximate: true,
-  };
+  return point(
+    [path, ...pieces, ...(isEnd ? [] : [""])].join(OTHER),
+    isEnd ? [`${pattern}$`, `${pattern}?`] : [pattern],
+    true,
+  );
+}
+
+function point(path: string, patterns: readonly string[], isApproximate: boolean): Point {
+  return { path, target: escapePath(path), patterns, isApproximate };
 }

@@ -6,6 +6,7 @@ import type { GroupLines } from "./group-lines.ts";
 import { createPathMatcher } from "./match.ts";
 import type { Outlook } from "./outlook.ts";
 import type { RobotsFile } from "./parse.ts";
+import { OTHER } from "./points.ts";
 import type { Group } from "./render.ts";
 
 /** A crawler's group, what it was made of, and whether its notes announce differences. */
@@ -16,7 +17,7 @@ export interface Checked {
 }
 
 /** How many probes are also judged by the matcher of the audit, which tries every line. */
-const MAX_MATCHED = 500;
+const MAX_MATCHED = 100;
 
 /**
  * Reads a written file as a crawler would, and compares it with enforcement. Returns the paths on
@@ -61,11 +62,13 @@ export function checkDelay(file: RobotsFile, { token, delaySeconds }: Group): vo
   }
 }
 
-/** Paths around every literal, in normal form; `/robots.txt` is always allowed. */
+/** Paths on and around every literal, in normal form; `/robots.txt` is always allowed. */
 function probesOf({ points }: GroupLines): readonly string[] {
   const probes = new Set(["/", "/zz-unmentioned"]);
   for (const { path } of points) {
-    for (const probe of [path, `${path}x`, `${path}/`, `${path}/x`, path.slice(0, -1)]) {
+    // What lies below a literal was looked at when its line was made.
+    if (path.endsWith(OTHER)) continue;
+    for (const probe of [path, `${path}x`, `${path}/x`, path.slice(0, -1)]) {
       if (isNormal(probe)) probes.add(probe);
     }
   }
