@@ -39,6 +39,7 @@ export function settleAnswers(
 ): Promise<SettleCounts> {
   return database.transaction(async () => {
     const byRequest = await readMetered(database, answers);
+    const known = [...byRequest.values()].flat().filter(({ state }) => state !== undefined);
     const settlements = answers.flatMap((answer) => {
       const events = byRequest.get(answer.requestId) ?? [];
       byRequest.delete(answer.requestId);
@@ -47,9 +48,7 @@ export function settleAnswers(
     const rows = settlements.map((one) => [...valuesOf(one), at]);
     if (rows.length > 0) await database.insert(SETTLEMENTS, rows);
     const settled = settlements.filter(({ state }) => state === "settled").length;
-    const total = [...(await readMetered(database, answers)).values()].flat().length;
-    const voided = settlements.length - settled;
-    return { settled, void: voided, known: total - settlements.length };
+    return { settled, void: settlements.length - settled, known: known.length };
   });
 }
 

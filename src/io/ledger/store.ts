@@ -1,6 +1,7 @@
 import type { KeptAudit, StoredAudit } from "../../core/audit/stored.ts";
 import type { LedgerReport } from "../../core/ledger/report.ts";
 import type { EventRow, StoredRow } from "../../core/ledger/row.ts";
+import type { Statement } from "../../core/ledger/statement.ts";
 import { type AppendResult, appendEvents } from "./append.ts";
 import { type AuditsRequest, keepAudit, readAudits } from "./audits.ts";
 import { signGrownChains } from "./checkpoints.ts";
@@ -11,8 +12,22 @@ import type { KeptPolicy } from "./ledger.ts";
 import type { LedgerLocation } from "./location.ts";
 import { checkSchema, migrate } from "./migrations.ts";
 import { type ReportRequest, readReport } from "./report.ts";
+import {
+  noteUnmatched,
+  type SettleCounts,
+  type SettleRequest,
+  settleAnswers,
+  type UnmatchedRequest,
+} from "./settle.ts";
 import { createSigner, type Signer } from "./signer.ts";
 import { openSqlite } from "./sqlite.ts";
+import {
+  type MeteredPage,
+  type MeteredRequest,
+  readMetered,
+  readStatement,
+  type StatementRequest,
+} from "./statement.ts";
 import { type VacuumRequest, type VacuumStep, vacuumStep } from "./vacuum.ts";
 import { type VerifyRequest, type VerifyResult, verifyLedger } from "./verify.ts";
 import { readWriters, type Writer } from "./writers.ts";
@@ -49,6 +64,11 @@ export interface StoreRequests {
   policy: string;
   report: ReportRequest;
   verify: VerifyRequest;
+  settle: SettleRequest;
+  noteUnmatched: UnmatchedRequest;
+  statement: StatementRequest;
+  /** Metered requests, one by one. */
+  metered: MeteredRequest;
   keepAudit: KeptAudit;
   audits: AuditsRequest;
   close: undefined;
@@ -69,6 +89,11 @@ export interface StoreReplies {
   policy: string | undefined;
   report: LedgerReport;
   verify: VerifyResult;
+  settle: SettleCounts;
+  /** How many. */
+  noteUnmatched: number;
+  statement: Statement;
+  metered: MeteredPage;
   keepAudit: undefined;
   /** Oldest first. */
   audits: readonly StoredAudit[];
@@ -114,6 +139,10 @@ function storeOf(database: Database, instance: string, signer: Signer | undefine
     policy: (hash) => readPolicy(database, hash),
     report: (request) => readReport(database, request),
     verify: (request) => verifyLedger(database, request),
+    settle: (request) => settleAnswers(database, request),
+    noteUnmatched: (request) => noteUnmatched(database, request),
+    statement: (request) => readStatement(database, request),
+    metered: (request) => readMetered(database, request),
     keepAudit: async (audit) => {
       await keepAudit(database, audit);
       return undefined;
