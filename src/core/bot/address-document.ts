@@ -20,7 +20,7 @@ export type AddressDocument =
   | { readonly kind: "unreadable"; readonly reason: string };
 
 /** Documents with more entries are refused whole. */
-export const MAX_ENTRIES = 200_000;
+const MAX_ENTRIES = 200_000;
 
 /**
  * Takes the address texts out of a document of a declared shape, and out of nowhere else: a resolver's

@@ -45,7 +45,7 @@ export interface KeySourceOptions {
 }
 
 /** Where operators publish their keys, below their origin. */
-export const DIRECTORY_PATH = "/.well-known/http-message-signatures-directory";
+const DIRECTORY_PATH = "/.well-known/http-message-signatures-directory";
 
 const MAX_BYTES = 64 * 1024;
 const TIMEOUT_MS = 5_000;
