@@ -20,7 +20,7 @@ export interface AuditPorts {
 }
 
 /** How many hosts are asked at a time. */
-export const AUDIT_CONCURRENCY = 16;
+const AUDIT_CONCURRENCY = 16;
 
 /**
  * Audits hosts, each of which is named once: so no origin has more than one request at a time. Rejects

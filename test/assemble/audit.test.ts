@@ -29,7 +29,11 @@ test("--audit-every audits the hosts of the policies: findings in the log and /m
     flags: ["--audit-every", "1s", "--admin", admin],
   });
   const { folder, process } = sidecar;
-  await waitFor("an audit", () => process().output().includes("crawl-delay audit done"));
+  await waitFor(
+    "an audit",
+    () => process().output().includes("crawl-delay audit done") || undefined,
+    30_000,
+  );
   expect(process().output()).toContain("does not provide a valid crawl-delay directive.");
   const metrics = await (await fetch(`http://${admin}/metrics`)).text();
   expect(metrics).toMatch(/^crawlwall_audit_hosts 1$/m);

@@ -8,7 +8,7 @@ import type { DelayAgent } from "../robots/crawl-delay.ts";
 import { type AuditTarget, EVERYBODY, parseAuditHost, robotsUrl } from "./target.ts";
 
 /** The `version` of an audit's configuration file. */
-export const AUDIT_VERSION = "crawlwall.io/audit/v1";
+const AUDIT_VERSION = "crawlwall.io/audit/v1";
 
 /** What a command line says over what files say. */
 export interface AuditOverrides {
