@@ -1,10 +1,9 @@
 import type { Catalog } from "../bot/catalog.ts";
-import { createIdentifier } from "../bot/identify.ts";
 import { type CheckedExpression, checkCondition } from "../cel/check.ts";
 import { type CelEnvironment, createEnvironment } from "../cel/environment.ts";
 import { type BotTable, compileBots } from "./compile-bots.ts";
+import { createPolicy } from "./create-policy.ts";
 import { type Path, readDocument, type SourceDocument } from "./document.ts";
-import { createEvaluator } from "./evaluate.ts";
 import type { Fault, Warning } from "./fault.ts";
 import { faultAt, faultsOf, formatPath } from "./faults.ts";
 import { hashPolicy, type PolicyContent } from "./hash.ts";
@@ -174,13 +173,8 @@ function assemblePolicy(
     rules,
     defaultRule: defaultRule(source),
   };
-  const policy: Policy = {
-    ...content,
-    file: document.file,
-    hash: hashPolicy(content),
-    identify: createIdentifier(claimants, defaultBot),
-    evaluator: createEvaluator(content),
-  };
+  const { file } = document;
+  const policy = createPolicy({ ...content, claimants, file, hash: hashPolicy(content) });
   const placed = bots.map((bot) => ({ bot, index: indexes.get(bot.id) ?? 0 }));
   const notices = noticesOf(policy, placed, indexed);
   const warnings = notices.map((notice) => toWarning(document, notice));

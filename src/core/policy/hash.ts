@@ -3,7 +3,7 @@ import { canonicalJson } from "../canonical-json.ts";
 import type { Policy, Rule } from "./policy.ts";
 
 /** The parts of a policy that say what it decides. */
-export type PolicyContent = Omit<Policy, "file" | "hash" | "identify" | "evaluator">;
+export type PolicyContent = Omit<Policy, "file" | "hash" | "claimants" | "identify" | "evaluator">;
 
 /** SHA-256 (hex) of a policy's document: two files that say the same in other words have one hash. */
 export function hashPolicy(content: PolicyContent): string {

@@ -137,6 +137,8 @@ export interface Policy {
   /** Named bots first, in file order; the default bot last. */
   readonly bots: readonly Bot[];
   readonly defaultBot: Bot;
+  /** The named bots in the order in which a User-Agent is tried: an own bot before one of the catalog. */
+  readonly claimants: readonly Bot[];
   readonly sets: Sets;
   /** In order of evaluation. */
   readonly rules: readonly Rule[];
