@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { registerLedgerExplain } from "./ledger-explain.ts";
 import { registerLedgerExport } from "./ledger-export.ts";
 import { registerLedgerReport } from "./ledger-report.ts";
+import { registerLedgerSettle } from "./ledger-settle.ts";
 import { registerLedgerVacuum } from "./ledger-vacuum.ts";
 import { registerLedgerVerify } from "./ledger-verify.ts";
 
@@ -11,6 +12,7 @@ export function registerLedger(program: Command): void {
   registerLedgerExplain(ledger);
   registerLedgerExport(ledger);
   registerLedgerReport(ledger);
+  registerLedgerSettle(ledger);
   registerLedgerVacuum(ledger);
   registerLedgerVerify(ledger);
 }
