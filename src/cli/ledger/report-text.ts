@@ -123,7 +123,7 @@ function formatChanges(changes: readonly EnforcingChange[]): readonly string[] {
   const wanted = changes.filter(({ verified, bot_class }) => verified && bot_class === "search");
   const warning = wanted.map(
     ({ bot_id, would_block, rules }) =>
-      `Look first: verified ${bot_id}, a search crawler, would be refused ${formatCount(would_block)} times by ${rules.join(", ")}`,
+      `Look first: verified ${bot_id}, a search crawler, would be refused ${formatCount(would_block)} ${would_block === 1 ? "time" : "times"} by ${rules.join(", ")}`,
   );
   return [
     ...section(CHANGE_COLUMNS, changes, "What enforcing would have changed"),

@@ -5,13 +5,19 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { DecisionEvent } from "../../../src/core/event.ts";
 import type { LedgerReport } from "../../../src/core/ledger/report.ts";
 import { eventToRow, type StoredRow, storedRowToJson } from "../../../src/core/ledger/row.ts";
+import { appendEvents } from "../../../src/io/ledger/append.ts";
+import type { Database } from "../../../src/io/ledger/database.ts";
 import type { EventPlace, EventsPage } from "../../../src/io/ledger/events.ts";
+import { createHourlyCounts } from "../../../src/io/ledger/hourly.ts";
 import type { Ledger, LedgerQuery } from "../../../src/io/ledger/ledger.ts";
 import { parseLedgerUrl } from "../../../src/io/ledger/location.ts";
+import { migrate, SCHEMA_VERSION } from "../../../src/io/ledger/migrations.ts";
 import { openLedger } from "../../../src/io/ledger/open.ts";
+import { openPostgres } from "../../../src/io/ledger/postgres.ts";
 import { vacuumLedger } from "../../../src/io/ledger/retention.ts";
 import { readInstance } from "../../../src/io/ledger/secrets.ts";
 import { readSigningKey } from "../../../src/io/ledger/signer.ts";
+import { openSqlite } from "../../../src/io/ledger/sqlite.ts";
 import { openStore } from "../../../src/io/ledger/store.ts";
 import type { VerifyResult } from "../../../src/io/ledger/verify.ts";
 import { sampleEvent } from "./sample.ts";
@@ -28,6 +34,12 @@ export async function open(url: string, dataDir: string): Promise<Ledger> {
   const ledger = await openLedger(url, { dataDir, log: () => undefined });
   if (ledger === undefined) throw new Error("no ledger");
   return ledger;
+}
+
+async function openDatabase(url: string): Promise<Database> {
+  return url.startsWith("sqlite:")
+    ? openSqlite(url.slice("sqlite:".length), "create")
+    : openPostgres(url);
 }
 
 /** Works on a ledger in this thread: starting one for each question would be slow. */
@@ -185,6 +197,24 @@ export function ledgerContract(name: string, prepare: (dataDir: string) => Promi
       expect(again).toEqual({ written: 2, rejected: [] });
       expect(await verify()).toMatchObject({ valid: true, events: 2 });
     });
+
+    test.each(Array.from({ length: SCHEMA_VERSION }, (_, version) => version))(
+      "a ledger of schema %i is brought forward, with its events and their counts",
+      async (version) => {
+        const database = await openDatabase(subject.url);
+        await migrate(database, version);
+        const rows = [sampleEvent({ ts: ago(HOUR) }), sampleEvent()].map(eventToRow);
+        if (version > 0) {
+          const count = version > 1 ? createHourlyCounts(database) : async () => {};
+          await appendEvents(database, readInstance(dataDir), rows, false, count);
+        }
+        await database.close();
+        await write([sampleEvent()]);
+        const kept = version > 0 ? 3 : 1;
+        expect(await verify()).toMatchObject({ valid: true, events: kept });
+        expect((await report(ago(5 * HOUR))).requests).toBe(kept);
+      },
+    );
 
     test("a restart goes on with the same chain", async () => {
       await write([sampleEvent(), sampleEvent()]);
