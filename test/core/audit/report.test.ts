@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { periodsOf } from "../../../src/core/audit/changes.ts";
 import { auditHost } from "../../../src/core/audit/crawl-delay.ts";
@@ -11,6 +12,7 @@ import { formatSarif } from "../../../src/core/audit/sarif.ts";
 import { AUDIT_COLUMNS } from "../../../src/core/audit/stored.ts";
 import { formatTable } from "../../../src/core/audit/table.ts";
 import { type AuditTarget, EVERYBODY } from "../../../src/core/audit/target.ts";
+import { DELAY_CASES } from "../robots/crawl-delay-cases.ts";
 
 const target: AuditTarget = {
   scheme: "https",
@@ -109,6 +111,17 @@ describe("a record in words", () => {
       crawlerAdvice("*"),
     ]);
   });
+});
+
+test("the documentation knows every code, detail and warning that the cases bring up", () => {
+  const words = new Set(
+    DELAY_CASES.flatMap(({ code, warnings }) => [
+      ...((code ?? "").match(/\w+/g) ?? []),
+      ...warnings,
+    ]),
+  );
+  const text = readFileSync("docs/crawl-delay.md", "utf8");
+  expect([...words].filter((word) => !text.includes(`\`${word}\``))).toEqual([]);
 });
 
 describe("what a delay is worth", () => {
