@@ -1,12 +1,9 @@
 import type { Command } from "commander";
-import { filesOf } from "../assemble/robots.ts";
 import { createEvaluator } from "../core/policy/evaluate.ts";
 import { formatFault } from "../core/policy/fault.ts";
 import type { Policy } from "../core/policy/policy.ts";
-import type { RobotsNote } from "../core/robots/note.ts";
 import { type Checked, checkPolicies } from "../load.ts";
 import { CannotRun, EXIT, type ExitCode, printJson, runCommand } from "./exit.ts";
-import { noteJson, noteLine } from "./robots/notes.ts";
 
 interface Options {
   readonly config: string;
@@ -33,10 +30,7 @@ function check(options: Options): ExitCode {
   const valid = errors.length + counted === 0;
   if (options.json === true) {
     const evaluation = checked.policies.map(evaluationOf);
-    const robots = robotsNotesOf(checked.policies).map(({ file, note }) => {
-      return { file, ...noteJson(note) };
-    });
-    printJson({ valid, errors, warnings, evaluation, robots });
+    printJson({ valid, errors, warnings, evaluation });
   } else {
     process.stdout.write(`${describe(checked, options.config)}\n`);
   }
@@ -51,23 +45,6 @@ function evaluationOf(policy: Policy): unknown {
   return { site: policy.site.id, lists, shortest, longest, reference: unfolded };
 }
 
-interface PlacedNote {
-  readonly file: string;
-  readonly note: RobotsNote;
-}
-
-/** What the robots.txt files of the sites that serve one do not say; hosts share most of it. */
-function robotsNotesOf(policies: readonly Policy[]): readonly PlacedNote[] {
-  return policies
-    .filter(({ robots }) => robots.serve)
-    .flatMap((policy) => {
-      const { byHost, others } = filesOf(policy);
-      const notes = [...byHost.values(), others].flatMap((file) => file?.notes ?? []);
-      const distinct = new Map(notes.map((note) => [noteLine(note), note]));
-      return [...distinct.values()].map((note) => ({ file: policy.file, note }));
-    });
-}
-
 type CheckedSet = Extract<Checked, { readonly kind: "checked" }>;
 
 function describe({ policies, errors, warnings }: CheckedSet, path: string): string {
@@ -77,14 +54,11 @@ function describe({ policies, errors, warnings }: CheckedSet, path: string): str
   ];
   const counts = [count(errors.length, "fault"), count(warnings.length, "warning")].join(", ");
   if (errors.length > 0) return [...lines, `${path}: ${counts}`].join("\n");
-  const robots = robotsNotesOf(policies).map(({ file, note }) => {
-    return `${file}: robots.txt: ${noteLine(note)}`;
-  });
   const sites = policies.map(({ file, site, bots, rules }) => {
     const parts = [count(bots.length, "bot"), count(rules.length, "rule")].join(", ");
     return `${file}: site \`${site.id}\`, ${site.mode}, ${parts}`;
   });
-  return [...lines, ...robots, ...sites, counts].join("\n");
+  return [...lines, ...sites, counts].join("\n");
 }
 
 function count(many: number, thing: string): string {

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { createSiteLookup } from "../core/policy/hosts.ts";
 import type { Policy } from "../core/policy/policy.ts";
 import { generateRobots } from "../core/robots/generate.ts";
+import type { RobotsNote } from "../core/robots/note.ts";
 import { checkPolicies } from "../load.ts";
 import { normaliseHost } from "../server/visitor.ts";
 import {
@@ -13,7 +14,6 @@ import {
   printJson,
   runCommand,
 } from "./exit.ts";
-import { noteJson, noteLine } from "./robots/notes.ts";
 
 interface Options {
   readonly config: string;
@@ -39,13 +39,13 @@ function print(options: Options): ExitCode {
   const { policy, host } = choose(checked.policies, options.host);
   const { body, notes } = generateRobots(policy, host);
   if (options.json === true) {
-    printJson({ body, notes: notes.map(noteJson) });
+    printJson({ body, notes: notes.map(toJson) });
     return EXIT.fine;
   }
   process.stdout.write(body);
   if (!policy.robots.serve)
     note("robots.serve is off: the site's own file is served, not this one");
-  for (const one of notes) note(noteLine(one));
+  for (const one of notes) note(describe(one));
   return EXIT.fine;
 }
 
@@ -62,4 +62,14 @@ function choose(
     throw new CannotRun([`--host: no site speaks for \`${asked}\`; there is ${hosts.join(", ")}`]);
   }
   return { policy, host: host !== undefined && exact.includes(host) ? host : undefined };
+}
+
+function toJson({ ruleId, code, message, witness }: RobotsNote): unknown {
+  return { rule_id: ruleId === "" ? null : ruleId, code, message, witness: witness ?? null };
+}
+
+function describe({ ruleId, code, message, witness }: RobotsNote): string {
+  const subject = ruleId === "" ? "" : `rule \`${ruleId}\` `;
+  const example = witness === undefined ? "" : `, as on ${witness}`;
+  return `${subject}${message}${example} (${code})`;
 }

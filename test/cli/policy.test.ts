@@ -141,7 +141,6 @@ describe("policy check", () => {
       ],
       warnings: [],
       evaluation: [],
-      robots: [],
     });
   });
 
@@ -153,20 +152,18 @@ describe("policy check", () => {
     });
   });
 
-  test("what a served robots.txt cannot say is told, and is no warning", async () => {
+  test("what a served robots.txt cannot say is told at its rule", async () => {
     const file = write("a.yaml", RULES);
-    const { code, out } = await run("check", "--config", file, "--strict", "--json");
+    const { code, out } = await run("check", "--config", file, "--json");
     expect(code).toBe(0);
-    expect(JSON.parse(out).robots).toContainEqual({
+    expect(JSON.parse(out).warnings).toContainEqual({
       file,
-      rule_id: "rate_limit_ai_training_elsewhere",
-      code: "limit_above_60",
-      message: expect.any(String),
-      witness: null,
+      line: expect.any(Number),
+      column: expect.any(Number),
+      path: "rules[3]",
+      code: "robots_limit_above_60",
+      message: expect.stringMatching(/^robots\.txt: /),
     });
-    expect((await run("check", "--config", file)).out).toContain(
-      `${file}: robots.txt: rule \`rate_limit_ai_training_elsewhere\``,
-    );
   });
 
   test("lint tells what is probably not meant, at its place", async () => {
