@@ -154,7 +154,8 @@ export function storedRowToCsv(row: StoredRow): string {
   return STORED_COLUMNS.map((_, index) => csvCell(row[index] ?? null)).join(",");
 }
 
-function csvCell(value: string | number | boolean | null): string {
+/** A value as a cell of CSV: null is empty. */
+export function csvCell(value: string | number | boolean | null): string {
   if (value === null) return "";
   if (typeof value !== "string") return String(value);
   // A spreadsheet would run what a client sent as a formula.

@@ -36,7 +36,8 @@ export interface Amounts extends Readonly<Record<SettlementState, Amount>> {
 /** What a site is owed: held, settled and void, in all and by what an invoice is split by. */
 export interface Statement {
   readonly since: string;
-  readonly until: string;
+  /** Null where it is about all that was there. */
+  readonly until: string | null;
   readonly site_id: string | null;
   readonly totals: readonly Amounts[];
   readonly by_crawler: readonly (Amounts & {
@@ -55,7 +56,7 @@ export interface Statement {
 /** What a statement is made of. */
 export interface StatementParts {
   readonly since: string;
-  readonly until: string;
+  readonly until: string | undefined;
   readonly siteId: string | undefined;
   readonly counts: readonly MeteredCount[];
   /** Of sites that enforce. */
@@ -68,7 +69,7 @@ export function createStatement(parts: StatementParts): Statement {
   const trials = parts.counts.filter(({ enforced }) => !enforced);
   return {
     since: parts.since,
-    until: parts.until,
+    until: parts.until ?? null,
     site_id: parts.siteId ?? null,
     totals: split(counts, () => ({})),
     by_crawler: split(counts, ({ bot_id, bot_operator }) => ({ bot_id, bot_operator })),

@@ -13,8 +13,8 @@ import type { EventPlace } from "./events.ts";
 export interface StatementRequest {
   /** Inclusive. */
   readonly since: string;
-  /** Exclusive. */
-  readonly until: string;
+  /** Exclusive; undefined for all that is there. */
+  readonly until: string | undefined;
   readonly siteId: string | undefined;
 }
 
@@ -97,9 +97,9 @@ function conditionOf({ since, until, siteId }: StatementRequest): {
   readonly parameters: readonly SqlValue[];
 } {
   return {
-    where: `events.action = 'allow_metered' and ts >= $1 and ts < $2
+    where: `events.action = 'allow_metered' and ts >= $1 and ($2 = '' or ts < $2)
       and ($3 = '' or site_id = $3)`,
-    parameters: [since, until, siteId ?? ""],
+    parameters: [since, until ?? "", siteId ?? ""],
   };
 }
 
