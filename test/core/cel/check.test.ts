@@ -155,6 +155,10 @@ describe("a constant that can never work is refused at load", () => {
       "1:22 `((a{1,30}){1,30}){1,30}` is not RE2 syntax: invalid repeat count: `{1,30}`",
     ],
     [
+      "request.path.matches('a.{30}b$')",
+      "1:22 `a.{30}b$` needs more than 1000 states, which a client could make slow; use smaller repetitions of what overlaps",
+    ],
+    [
       "inCidr(request.ip, '10.0.0.0/33')",
       "1:20 `10.0.0.0/33` has a bad prefix length; IPv4 takes 0 to 32",
     ],

@@ -1,4 +1,4 @@
-import { RE2JS } from "@bufbuild/re2";
+import { patternCost } from "../patterns.ts";
 
 /** What is known of a value before there is a request: how long it can be. */
 export interface Size {
@@ -103,10 +103,10 @@ const contained: Cost = ([value = NOTHING, container = NOTHING]) => ({
   steps: container.length * (1 + Math.min(value.length, container.item) / CHARACTERS_A_STEP),
 });
 
-/** Each character may be tried against every instruction. */
+/** Each character may be tried against every instruction, and slower where `^` or `\b` are. */
 const match: Cost = ([text = NOTHING], literal) => ({
   ...SCALAR,
-  steps: 50 + (text.length * instructionsOf(literal ?? "")) / 16,
+  steps: 50 + text.length * patternCost(literal ?? ""),
 });
 
 const element: Cost = ([list = NOTHING]) => ({ ...textSize(list.item), steps: 2 });
@@ -141,13 +141,4 @@ const NOTHING: Estimate = { ...SCALAR, steps: 0 };
 function searchSteps(text: number, pattern: number): number {
   if (pattern > SHORT_PATTERN) return 1 + (text * pattern) / SLOW_CHARACTERS_A_STEP;
   return 1 + (text * (1 + pattern / CHARACTERS_A_STEP)) / CHARACTERS_A_STEP;
-}
-
-function instructionsOf(pattern: string): number {
-  try {
-    return RE2JS.compile(pattern).re2().prog.numInst();
-  } catch {
-    // The pattern's own fault has been told.
-    return 1;
-  }
 }
