@@ -26,6 +26,7 @@ const settings: readonly (readonly [string, Readonly<Record<string, string>>])[]
       CRAWLWALL_KEEPALIVE: "60s",
       CRAWLWALL_KEY: "0123456789abcdef",
       CRAWLWALL_ROBOTS_DIR: "/srv/robots",
+      CRAWLWALL_RECEIPTS: "on",
       CRAWLWALL_ACCESS_LOG: "json",
       CRAWLWALL_ACCESS_LOG_TO: "file /dev/null",
       CRAWLWALL_HTTP_PORT: "18080",
