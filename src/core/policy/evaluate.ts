@@ -64,6 +64,9 @@ export function createEvaluator(options: EvaluatorOptions): RuleEvaluator {
     readsByIp: options.rules.some(({ when }) => when?.reads.has("bot.by_ip") === true),
     select: (bot: Bot, verification: Verification, request: CrawlRequest, path: string) =>
       runRuleList(listFor(bot, verification), request, path),
+    warm: (bot: Bot, verification: Verification) => {
+      listFor(bot, verification);
+    },
     listFor,
     prepare: () => describe(options.bots, listFor, rules),
   };

@@ -117,6 +117,8 @@ export interface Evaluator {
   readonly readsByIp: boolean;
   /** `path` is one of the request's readings. */
   select(bot: Bot, verification: Verification, request: CrawlRequest, path: string): Selection;
+  /** Makes ready what the first request of this kind would otherwise wait for. */
+  warm(bot: Bot, verification: Verification): void;
 }
 
 /** One site's policy, compiled: all that a decision needs, nothing left to parse. */

@@ -2,6 +2,7 @@ import type { AddressSource, Bot, BotVerifier } from "../../../../src/core/bot/b
 import { isPublicAddress, parseAddress } from "../../../../src/core/cidr.ts";
 import type { Policy } from "../../../../src/core/policy/policy.ts";
 import type { CrawlRequest } from "../../../../src/core/request.ts";
+import { policyFrom } from "../../../support/compile.ts";
 
 /** A bot that proves itself in the given ways. */
 export function botWith(...verifiers: readonly BotVerifier[]): Bot {
@@ -36,45 +37,10 @@ export function ranges(
   };
 }
 
-/** A policy that knows these bots, and decides nothing. */
+/** A policy that knows these bots, and has no rules. */
 export function policyWith(...bots: readonly Bot[]): Policy {
-  const defaultBot: Bot = { ...botWith(), id: "unknown", isDefault: true };
-  const defaultRule = {
-    id: "runtime.default_action",
-    priority: undefined,
-    when: undefined,
-    action: { kind: "allow" },
-    mode: "enforce",
-    receipt: false,
-    tags: [],
-  } as const;
-  return {
-    file: "policies/site.yaml",
-    site: {
-      id: "site",
-      hosts: ["*"],
-      mode: "enforce",
-      rateLimitRequired: false,
-      caseInsensitivePaths: false,
-    },
-    failMode: "block",
-    verify: "when_needed",
-    robots: { serve: false, inShadow: "publish", sitemaps: [], contentSignals: {}, extra: [] },
-    ledger: { enabled: true, retentionMs: 1, ip: undefined, query: "keep" },
-    receipts: { enabled: false, keyFile: undefined },
-    bots: [...bots, defaultBot],
-    defaultBot,
-    sets: new Map(),
-    rules: [],
-    defaultRule,
-    hash: "",
-    claimants: [],
-    identify: () => defaultBot,
-    evaluator: {
-      readsByIp: false,
-      select: () => ({ rule: defaultRule, shadowed: [], faults: [] }),
-    },
-  };
+  const policy = policyFrom('site: {id: site, host: "*", mode: enforce}');
+  return { ...policy, file: "policies/site.yaml", bots };
 }
 
 /** A request from an address. */
