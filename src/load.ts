@@ -1,5 +1,8 @@
-import { type Catalog, type ParsedCatalog, parseCatalog } from "./core/bot/catalog.ts";
+import { existsSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { type ParsedCatalog, parseCatalog } from "./core/bot/catalog.ts";
 import { compilePolicies, lintPolicies } from "./core/policy/compile.ts";
+import type { PolicyWorld } from "./core/policy/compile-text.ts";
 import { type Fault, formatFault, type Warning } from "./core/policy/fault.ts";
 import type { Policy } from "./core/policy/policy.ts";
 import { type PolicyTexts, readPolicyTexts } from "./io/policy-files.ts";
@@ -38,13 +41,17 @@ export function checkPolicies(path: string): Checked {
   return readAndCompile(path, lintPolicies);
 }
 
+function hasFile(policyFile: string, named: string): boolean {
+  return existsSync(resolve(dirname(policyFile), named));
+}
+
 function readAndCompile(path: string, compile: typeof compilePolicies): Checked {
   const read = readPolicyTexts(path);
   if (read.kind === "unreadable") return read;
   const { texts } = read;
-  const catalog = lazyCatalog(texts);
-  const compiled = compile(texts.policies, catalog);
-  const errors = [...catalog.errors(), ...(compiled.kind === "faulty" ? compiled.errors : [])];
+  const world = worldOf(texts);
+  const compiled = compile(texts.policies, world);
+  const errors = [...world.catalogErrors(), ...(compiled.kind === "faulty" ? compiled.errors : [])];
   if (compiled.kind === "faulty" || errors.length > 0) return faulty(errors, compiled.warnings);
   return {
     kind: "checked",
@@ -54,20 +61,20 @@ function readAndCompile(path: string, compile: typeof compilePolicies): Checked 
   };
 }
 
-interface LazyCatalog {
-  readonly catalog: Catalog;
-  errors(): readonly Fault[];
+interface World extends PolicyWorld {
+  catalogErrors(): readonly Fault[];
 }
 
 /** Hundreds of crawlers are parsed only for a policy that uses one, or to check the operator's own. */
-function lazyCatalog(texts: PolicyTexts): LazyCatalog {
+function worldOf(texts: PolicyTexts): World {
   let parsed: ParsedCatalog | undefined = texts.overlay.length > 0 ? parseBoth(texts) : undefined;
   return {
     get catalog() {
       parsed ??= parseBoth(texts);
       return parsed.kind === "catalog" ? parsed.catalog : new Map();
     },
-    errors: () => (parsed?.kind === "faulty" ? parsed.errors : []),
+    hasFile,
+    catalogErrors: () => (parsed?.kind === "faulty" ? parsed.errors : []),
   };
 }
 

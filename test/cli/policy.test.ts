@@ -166,6 +166,15 @@ describe("policy check", () => {
     });
   });
 
+  test("a list or a key that is not there is told, from the policy's folder on", async () => {
+    const signer = "receipts: { signer: { key_file: keys/a.pem } }\n";
+    const file = write("a.yaml", LISTED.replace("gptbot.json", "absent.json") + signer);
+    const { out } = await run("check", "--config", file);
+    expect(out).toContain("bots[0].verify: `absent.json` is not there");
+    expect(out).toContain("receipts.signer.key_file: `keys/a.pem` is not there");
+    expect((await run("check", "--config", listed())).out).not.toContain("missing_file");
+  });
+
   test("lint tells what is probably not meant, at its place", async () => {
     const file = write("a.yaml", `${SITE}sets:\n  unused: [a]\n`);
     const { code, out } = await run("check", "--config", file);

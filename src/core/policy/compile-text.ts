@@ -21,6 +21,8 @@ export interface PolicyText {
 export interface PolicyWorld {
   /** Read only where a policy says `use:`. */
   readonly catalog: Catalog;
+  /** Whether a file that a policy names, from its own folder on, is there; not looked at when absent. */
+  readonly hasFile?: (policyFile: string, named: string) => boolean;
 }
 
 /** A policy that can run, or all that is wrong with it. */
