@@ -4,7 +4,7 @@ import {
   generateKeyPairSync,
   type KeyObject,
 } from "node:crypto";
-import { CompactSign, calculateJwkThumbprint, compactVerify, exportJWK } from "jose";
+import { canonicalJson } from "../../core/canonical-json.ts";
 import type { Cut } from "../../core/ledger/cuts.ts";
 import { readIfThere, readOrMake } from "./secrets.ts";
 
@@ -50,15 +50,18 @@ export function readSigningKey(dataDir: string): string {
 }
 
 /** Makes the signer for a private key in PEM. */
-export async function createSigner(privatePem: string): Promise<Signer> {
+export function createSigner(privatePem: string): Signer {
   const key = createPrivateKey(privatePem);
-  const keys = await readPublicKeys([privatePem]);
+  const keys = readPublicKeys([privatePem]);
   const [kid = ""] = keys.keys();
   return {
-    sign: (checkpoint) =>
-      new CompactSign(Buffer.from(JSON.stringify(checkpoint)))
+    sign: async (checkpoint) => {
+      // Loaded when the first chain is signed: it takes more memory than all the rest of the ledger.
+      const { CompactSign } = await import("jose");
+      return new CompactSign(Buffer.from(JSON.stringify(checkpoint)))
         .setProtectedHeader({ alg: "EdDSA", typ: CHECKPOINT_TYPE, kid })
-        .sign(key),
+        .sign(key);
+    },
     read: async (jws) => {
       const read = await readCheckpoint(jws, keys);
       return read.kind === "signed" ? read.checkpoint : undefined;
@@ -66,20 +69,23 @@ export async function createSigner(privatePem: string): Promise<Signer> {
   };
 }
 
-/** Reads public keys, each as PEM (also that of a private key) or as a JWK. Throws for other texts. */
-export async function readPublicKeys(texts: readonly string[]): Promise<PublicKeys> {
+/** Reads Ed25519 keys, each as PEM (also that of a private key) or as a JWK. Throws for other texts. */
+export function readPublicKeys(texts: readonly string[]): PublicKeys {
   const keys = new Map<string, KeyObject>();
   for (const text of texts) {
     const key = text.trimStart().startsWith("{")
       ? createPublicKey({ key: JSON.parse(text), format: "jwk" })
       : createPublicKey(text);
-    keys.set(await calculateJwkThumbprint(await exportJWK(key)), key);
+    const { crv, kty, x } = key.export({ format: "jwk" });
+    // RFC 7638: the required members in canonical form.
+    keys.set(hash("sha256", canonicalJson({ crv, kty, x }), "base64url"), key);
   }
   return keys;
 }
 
 /** Checks a checkpoint's signature and reads what it says. */
 export async function readCheckpoint(jws: string, keys: PublicKeys): Promise<ReadCheckpoint> {
+  const { compactVerify } = await import("jose");
   let keyId: string | undefined;
   try {
     const { payload } = await compactVerify(

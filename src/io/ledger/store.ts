@@ -111,7 +111,7 @@ export async function openStore(options: StoreOptions): Promise<LedgerStore> {
   try {
     await (options.mode === "create" ? migrate(database) : checkSchema(database));
     const { signingKey } = options;
-    const signer = signingKey === undefined ? undefined : await createSigner(signingKey);
+    const signer = signingKey === undefined ? undefined : createSigner(signingKey);
     return storeOf(database, options.instance, signer);
   } catch (error) {
     await database.close();

@@ -49,7 +49,7 @@ const PAGE = 2000;
 /** Reads every chain from its start and holds it to its hashes, its head and its checkpoints. */
 export function verifyLedger(database: Database, request: VerifyRequest): Promise<VerifyResult> {
   return database.snapshot(async () => {
-    const keys = await readPublicKeys(request.publicKeys);
+    const keys = readPublicKeys(request.publicKeys);
     const evidence = await gatherEvidence(database, request.checkpoints, keys);
     const writers = new Map((await readWriters(database)).map((head) => [head.writer_id, head]));
     const ids = new Set([
