@@ -9,7 +9,7 @@ import { inCidr } from "../../../src/core/cel/functions.ts";
 import { createEvaluator } from "../../../src/core/policy/evaluate.ts";
 import type { Rule, Site } from "../../../src/core/policy/policy.ts";
 import type { CrawlRequest } from "../../../src/core/request.ts";
-import { createDraw, drawCondition, SETS } from "./expressions.ts";
+import { createDraw, drawCondition, drawPathCondition, SETS } from "./expressions.ts";
 
 const SITE: Site = {
   id: "docs",
@@ -146,13 +146,13 @@ Error.stackTraceLimit = 0;
 const ENVIRONMENT = createEnvironment({ sets: SETS });
 const DEFAULT_RULE = rule("runtime.default_action", undefined);
 
-function rule(id: string, when: Rule["when"]): Rule {
+function rule(id: string, when: Rule["when"], mode: Rule["mode"] = "enforce"): Rule {
   return {
     id,
     priority: 1,
     when,
     action: { kind: "allow" },
-    mode: "enforce",
+    mode,
     receipt: false,
     tags: [],
   };
@@ -167,15 +167,14 @@ function checkDrawn(source: string): CheckedExpression | undefined {
   return expect.fail(`${source}: ${messages}`);
 }
 
+function evaluatorOf(rules: readonly Rule[]) {
+  const bots = BOTS.map(([claimed]) => claimed);
+  return createEvaluator({ rules, defaultRule: DEFAULT_RULE, bots, site: SITE, sets: SETS });
+}
+
 /** What the compiled rule says of each bot and request, in the words of the reference. */
 function compiledOf(expression: CheckedExpression): Answer {
-  const evaluator = createEvaluator({
-    rules: [rule("it", expression)],
-    defaultRule: DEFAULT_RULE,
-    bots: BOTS.map(([claimed]) => claimed),
-    site: SITE,
-    sets: SETS,
-  });
+  const evaluator = evaluatorOf([rule("it", expression)]);
   return (claimed, verification, at) => {
     const selection = evaluator.select(claimed, verification, at.request, at.path);
     const [fault] = selection.faults;
@@ -186,8 +185,10 @@ function compiledOf(expression: CheckedExpression): Answer {
 function expectSame(source: string): void {
   const expression = checkDrawn(source);
   fc.pre(expression !== undefined);
-  const reference = referenceOf(source);
-  const compiled = compiledOf(expression);
+  expectSameAnswers(source, compiledOf(expression), referenceOf(source));
+}
+
+function expectSameAnswers(source: string, compiled: Answer, reference: Answer): void {
   for (const [claimed, verification] of BOTS) {
     for (const at of REQUESTS) {
       const wanted = reference(claimed, verification, at);
@@ -200,6 +201,53 @@ function expectSame(source: string): void {
   }
 }
 
+/** A condition of a policy, and whether its rule only watches. */
+type Written = readonly [source: string, mode: Rule["mode"]];
+
+/** What the rules as written come to, by trying one after the other: the selection in words. */
+function tryInOrder(written: readonly Written[]): Answer {
+  const references = written.map(([source]) => referenceOf(source));
+  return (claimed, verification, at) => {
+    const notes: string[] = [];
+    for (const [index, reference] of references.entries()) {
+      const answer = reference(claimed, verification, at);
+      const isShadow = written[index]?.[1] === "shadow";
+      if (answer === "true" && !isShadow) return [...notes.toSorted(), `rule ${index}`].join(", ");
+      if (answer === "true") notes.push(`shadow ${index}`);
+      if (answer.startsWith("error: ")) notes.push(`${answer} in ${index}`);
+    }
+    return [...notes.toSorted(), "no rule"].join(", ");
+  };
+}
+
+function selectionOf(written: readonly Written[]): Answer {
+  const rules = written.map(([source, mode], index) => {
+    const expression = checkDrawn(source);
+    fc.pre(expression !== undefined);
+    return rule(String(index), expression, mode);
+  });
+  const evaluator = evaluatorOf(rules);
+  return (claimed, verification, at) => {
+    const selection = evaluator.select(claimed, verification, at.request, at.path);
+    const notes = [
+      ...selection.shadowed.map(({ id }) => `shadow ${id}`),
+      ...selection.faults.map(({ ruleId, message }) => `error: ${message} in ${ruleId}`),
+    ];
+    const { id } = selection.rule;
+    const decided = selection.rule === DEFAULT_RULE ? "no rule" : `rule ${id}`;
+    return [...notes.toSorted(), decided].join(", ");
+  };
+}
+
+/** Rules about paths stand in a row in most policies, and are then found by one look-up. */
+function drawPolicy(seed: number, size: number): readonly Written[] {
+  const draw = createDraw(seed);
+  return Array.from({ length: size }, () => {
+    const source = draw(3) === 0 ? drawCondition(draw, 2) : drawPathCondition(draw);
+    return [source, draw(6) === 0 ? "shadow" : "enforce"] as const;
+  });
+}
+
 /** Each run tries 48 pairs of bot and request; CRAWLWALL_EQUIVALENCE_RUNS makes it a long one. */
 const RUNS = Number(process.env.CRAWLWALL_EQUIVALENCE_RUNS ?? 2100);
 
@@ -209,5 +257,16 @@ describe("a compiled rule never differs from the reference evaluator", () => {
       .tuple(fc.noShrink(fc.integer()), fc.integer({ min: 1, max: 4 }))
       .map(([seed, depth]) => drawCondition(createDraw(seed), depth));
     fc.assert(fc.property(condition, expectSame), { numRuns: RUNS });
+  }, 600_000);
+
+  test("nor does a policy of several rules, some of them in shadow", () => {
+    const policy = fc
+      .tuple(fc.noShrink(fc.integer()), fc.integer({ min: 1, max: 9 }))
+      .map(([seed, size]) => drawPolicy(seed, size));
+    const property = fc.property(policy, (written) => {
+      const source = written.map(([condition, mode]) => `${mode}: ${condition}`).join("\n");
+      expectSameAnswers(source, selectionOf(written), tryInOrder(written));
+    });
+    fc.assert(property, { numRuns: RUNS / 10 });
   }, 600_000);
 });

@@ -61,6 +61,21 @@ export function drawCondition(draw: Draw, depth: number): string {
   return createWriter(draw).write("bool", depth, []);
 }
 
+/** A condition that compares the path with constants. */
+export function drawPathCondition(draw: Draw): string {
+  const texts = ['"/"', '"/archive"', '"/archive/a"', '"/a"', '"/d"', '"/a/b/"', '"/archives"'];
+  const text = () => texts[draw(texts.length)] ?? "";
+  const shapes = [
+    () => `request.path == ${text()}`,
+    () => `request.path.startsWith(${text()})`,
+    () => `pathUnder(request.path, ${text()})`,
+    () => `request.path.startsWith(${text()}) || labels.path == ${text()}`,
+    () => `request.path in [${text()}, ${text()}]`,
+    () => "sets.paths.exists(p, pathUnder(request.path, p)) && bot.claimed",
+  ];
+  return shapes[draw(shapes.length)]?.() ?? "";
+}
+
 interface Writer {
   write(kind: Kind, depth: number, scopes: readonly Scope[]): string;
 }

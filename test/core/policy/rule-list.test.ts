@@ -81,6 +81,18 @@ describe("a crawler's list holds only what can still match", () => {
   });
 });
 
+test("bots that the rules treat alike have one list", () => {
+  const evaluator = evaluatorOf(
+    rule("verified", "bot.verified && request.path == '/'"),
+    rule("named", "bot.id == 'gptbot' && request.path == '/'"),
+  );
+  const listOf = (id: string, verification: Verification) =>
+    evaluator.listFor(bot(id), verification);
+  expect(listOf("one", "verified")).toBe(listOf("two", "verified"));
+  expect(listOf("one", "verified")).not.toBe(listOf("one", "refuted"));
+  expect(listOf("one", "verified")).not.toBe(listOf("gptbot", "verified"));
+});
+
 test("a rule that is surely true ends the list, a shadow rule does not", () => {
   const rules = [
     rule("watch", "bot.claimed", "shadow"),
