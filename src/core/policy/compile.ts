@@ -10,7 +10,9 @@ import type { Fault, Warning } from "./fault.ts";
 import { faultAt } from "./faults.ts";
 import { createSiteLookup, type SiteLookup } from "./hosts.ts";
 import { lintWarnings } from "./lint-warnings.ts";
+import { missingFiles } from "./missing-files.ts";
 import type { Policy } from "./policy.ts";
+import { robotsWarnings } from "./robots-warnings.ts";
 import { memberOf } from "./schema.ts";
 
 /** All policies of one server, or all that is wrong with any of them. */
@@ -41,11 +43,19 @@ export function compilePolicies(
   return joinPolicies(texts.map((text) => compileText(text, world)));
 }
 
-/** As `compilePolicies`, with all that lint finds among the warnings: slower, so not for serving. */
+/**
+ * As `compilePolicies`, with all that lint finds among the warnings, what the robots.txt of a site
+ * does not say, and files that are not there: slower, so not for serving.
+ */
 export function lintPolicies(texts: readonly PolicyText[], world: PolicyWorld): CompiledPolicies {
   const compiled = texts.map((text) => compileText(text, world));
   const joined = joinPolicies(compiled);
-  const warnings = [...joined.warnings, ...compiled.flatMap(lintWarnings)];
+  const found = compiled.flatMap((one) => [
+    ...lintWarnings(one),
+    ...robotsWarnings(one),
+    ...missingFiles(one, world),
+  ]);
+  const warnings = [...joined.warnings, ...found];
   return { ...joined, warnings: warnings.toSorted(inFileOrder) };
 }
 
