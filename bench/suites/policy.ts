@@ -29,11 +29,10 @@ export const suite: Suite = {
     contenders: [
       contender("@bufbuild/cel, 5 rules", reference(conditionsAboutBots(5))),
       contender("cel-js, those of 5 it can run", celJs(conditionsAboutBots(5))),
-      contender("crawlwall, 5 rules, 1 bot", folded(5, 1)),
-      contender("crawlwall, 100 rules, 300 bots", folded(100, 300)),
-      contender("crawlwall, 1000 rules, 1 bot", folded(1000, 1)),
-      contender("crawlwall, 1000 rules, 300 bots", folded(1000, 300)),
-      contender("crawlwall, 5000 rules, 300 bots", folded(5000, 300)),
+      ...[5, 100, 1000, 5000].flatMap((count) => [
+        contender(`crawlwall, ${count} rules, 1 bot`, folded(count, 1)),
+        contender(`crawlwall, ${count} rules, 300 bots`, folded(count, 300)),
+      ]),
       contender("crawlwall, 1000 rules about paths", aboutPaths(1000)),
       contender("@bufbuild/cel, 100 rules", reference(conditionsAboutBots(100))),
       contender("@bufbuild/cel, 1000 rules", reference(conditionsAboutBots(1000))),
