@@ -2,6 +2,7 @@ import {
   createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
+  hash,
   type KeyObject,
 } from "node:crypto";
 import { canonicalJson } from "../../core/canonical-json.ts";
