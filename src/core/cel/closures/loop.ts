@@ -45,9 +45,9 @@ export function compileLoop(term: LoopTerm, compiler: Compiler): Run {
 function walkOf({ macro, test }: LoopTerm): Walk {
   switch (macro) {
     case "exists":
-      return (items, body, request, path) => decide(true, items, body, request, path);
+      return createDecide(true);
     case "all":
-      return (items, body, request, path) => decide(false, items, body, request, path);
+      return createDecide(false);
     case "exists_one":
       return countOne;
     case "map":
@@ -56,19 +56,17 @@ function walkOf({ macro, test }: LoopTerm): Walk {
 }
 
 /** `exists` where `decisive` is true, else `all`: the first decisive answer, else the first error. */
-function decide(
-  decisive: boolean,
-  ...[items, body, request, path]: Parameters<Walk>
-): CelValue | Failure {
-  const { frame, slot, test } = body;
-  let answer: CelValue | Failure = !decisive;
-  for (const item of items) {
-    frame[slot] = item;
-    const value = test(request, path);
-    if (value === decisive) return decisive;
-    if (value instanceof Failure && answer === !decisive) answer = value;
-  }
-  return answer;
+function createDecide(decisive: boolean): Walk {
+  return (items, { frame, slot, test }, request, path) => {
+    let answer: CelValue | Failure = !decisive;
+    for (const item of items) {
+      frame[slot] = item;
+      const value = test(request, path);
+      if (value === decisive) return decisive;
+      if (value instanceof Failure && answer === !decisive) answer = value;
+    }
+    return answer;
+  };
 }
 
 /** An error of the test makes an error of all, and the last one is told. */
