@@ -4,6 +4,7 @@ import pino, { type Logger } from "pino";
 import { openAudit } from "./assemble/audit.ts";
 import { createReceipts, type Receipts } from "./assemble/receipts.ts";
 import { openRecords, type Records } from "./assemble/records.ts";
+import { createReloads } from "./assemble/reloads.ts";
 import { createRobotsShelf, type RobotsShelf } from "./assemble/robots.ts";
 import { createSites, type Sites } from "./assemble/sites.ts";
 import { StartError } from "./assemble/start-error.ts";
@@ -17,6 +18,8 @@ import { createMemoryLimits } from "./io/limits/memory.ts";
 import { createMetrics, type Metrics, type PolicyInfo } from "./io/metrics.ts";
 import { EMBEDDED_POLICY, policiesPath, watchPolicyFiles } from "./io/policy-files.ts";
 import { openVerifier, type Verifier } from "./io/verify/verifier.ts";
+import { completeLoading, type LoadedPolicy } from "./load/loaded.ts";
+import { createLoader } from "./load/thread.ts";
 import { loadPolicies } from "./load.ts";
 import { createAdmin } from "./server/admin/app.ts";
 import { createApp } from "./server/app.ts";
@@ -43,7 +46,7 @@ export interface Service {
 export async function startService(settings: Settings): Promise<Service> {
   const log = pino({ name: "crawlwall", level: settings.logLevel }, pino.destination(2));
   const path = policiesPath(settings.policies);
-  const policies = firstPolicies(path, log);
+  const first = firstPolicies(path, log);
   const sharedKey = readSharedKey(settings.sharedKeyFile);
   const metrics = createMetrics();
   const verifier = openVerifierFor(settings, log);
@@ -51,14 +54,15 @@ export async function startService(settings: Settings): Promise<Service> {
   const records = await openRecords(settings, metrics, log);
   const robots = createRobotsShelf(settings.robotsDir, log);
   const receipts = createReceipts(settings.dataDir, records.protect, metrics, log);
-  const sites = createSites(policies, (set) => {
+  const sites = createSites(first, (loaded) => {
+    const policies = loaded.map(({ policy }) => policy);
     // First, as these alone can refuse a set.
-    const takeKeys = receipts.prepare(set);
-    robots.adopt(set);
+    const takeKeys = receipts.prepare(policies);
     takeKeys();
-    verifier.configure(set);
-    records.adopt(set);
-    metrics.reloaded(true, set.map(infoOf));
+    robots.adopt(loaded);
+    verifier.configure(policies);
+    records.adopt(loaded);
+    metrics.reloaded(policies.map(infoOf));
   });
   const parts: Parts = { path, log, metrics, verifier, records, receipts, robots, sites };
   // Fastify's own notes are of no interest; its warnings and errors are.
@@ -134,14 +138,14 @@ function createMisconfigurationLog(log: Logger, metrics: Metrics): (cause: strin
   };
 }
 
-function firstPolicies(path: string, log: Logger): readonly Policy[] {
+function firstPolicies(path: string, log: Logger): readonly LoadedPolicy[] {
   if (path === EMBEDDED_POLICY) log.info("no policies folder here: the embedded policy runs");
   const loaded = loadPolicies(path);
   if (loaded.kind === "faulty") throw new StartError(loaded.faults);
   for (const warning of loaded.warnings) {
     log.warn({ code: warning.code }, formatFault(warning));
   }
-  return loaded.policies;
+  return loaded.policies.map(completeLoading);
 }
 
 function readSharedKey(file: string | undefined): string | undefined {
@@ -211,18 +215,21 @@ function serviceOf(
   operators: Listening | undefined,
   audit: AuditSchedule | undefined,
 ): Service {
-  const { path, log, verifier, records, receipts } = parts;
-  const reload = (): void => reloadPolicies(parts);
-  const watcher = watchPolicyFiles(path, reload, (error) =>
+  const { path, log, metrics, verifier, records, receipts, sites } = parts;
+  const loader = createLoader();
+  const reloads = createReloads({ path, loader, sites, metrics, log });
+  const watcher = watchPolicyFiles(path, reloads.request, (error) =>
     log.warn({ err: error }, "policy files are not watched any more: send SIGHUP to reload"),
   );
   return {
     address: listening.address,
     log,
-    reload,
+    reload: reloads.request,
     reopenLogs: () => records.reopen(),
     close: async () => {
       watcher.close();
+      await reloads.settled();
+      loader.close();
       await audit?.close();
       await listening.drain();
       await operators?.drain();
@@ -231,21 +238,4 @@ function serviceOf(
       await records.close();
     },
   };
-}
-
-function reloadPolicies({ path, log, metrics, sites }: Parts): void {
-  const loaded = loadPolicies(path);
-  if (loaded.kind === "faulty") {
-    metrics.reloaded(false, []);
-    log.error({ faults: loaded.faults }, "policies not reloaded: the last good set stays");
-    return;
-  }
-  try {
-    sites.replace(loaded.policies);
-  } catch (error) {
-    metrics.reloaded(false, []);
-    log.error({ err: error }, "policies not reloaded: the last good set stays");
-    return;
-  }
-  log.info({ policies: loaded.policies.map((policy) => policy.site.id) }, "policies reloaded");
 }

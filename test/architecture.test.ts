@@ -17,6 +17,7 @@ const ROOMS = [
   "server",
   "settings.ts",
   "load.ts",
+  "load",
   "assemble.ts",
   "assemble",
   "cli",
@@ -38,6 +39,7 @@ const ALLOWED: Readonly<Record<Room, readonly Room[]>> = {
   server: ["core", "gate.ts"],
   "settings.ts": ["core", "server"],
   "load.ts": ["core", "io"],
+  load: ["core", "load.ts"],
   assemble: [
     "audit",
     "core",
@@ -47,6 +49,7 @@ const ALLOWED: Readonly<Record<Room, readonly Room[]>> = {
     "io/limits",
     "io/receipts",
     "io/verify",
+    "load",
     "settings.ts",
   ],
   "assemble.ts": [
@@ -60,6 +63,7 @@ const ALLOWED: Readonly<Record<Room, readonly Room[]>> = {
     "io/receipts",
     "io/verify",
     "load.ts",
+    "load",
     "server",
     "settings.ts",
   ],

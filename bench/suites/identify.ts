@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import type { Bot } from "../../src/core/bot/bot.ts";
 import { parseCatalog } from "../../src/core/bot/catalog.ts";
 import { createIdentifier } from "../../src/core/bot/identify.ts";
-import { UNKNOWN_BOT } from "../../src/core/policy/schema-bots.ts";
+import { UNKNOWN_BOT } from "../../src/core/policy/schema/bots.ts";
 import { type Contender, type Fact, operationsPerSecond, type Suite } from "../suite.ts";
 
 const CATALOG = new URL("../../policies/catalog/", import.meta.url);

@@ -1,7 +1,6 @@
 import type { Logger } from "pino";
 import type { DecisionEvent } from "../core/event.ts";
 import { type EventPrivacy, protectEvent } from "../core/ledger/privacy.ts";
-import { policyDocument } from "../core/policy/hash.ts";
 import type { Policy } from "../core/policy/policy.ts";
 import { type DecisionLog, openDecisionLog } from "../io/decision-log.ts";
 import { createAddressHash, openSecret } from "../io/keys.ts";
@@ -9,6 +8,7 @@ import { RefusedError } from "../io/ledger/database.ts";
 import type { Ledger } from "../io/ledger/ledger.ts";
 import { openLedger } from "../io/ledger/open.ts";
 import type { Metrics } from "../io/metrics.ts";
+import type { LoadedPolicy } from "../load/loaded.ts";
 import type { Settings } from "../settings.ts";
 import { StartError } from "./start-error.ts";
 
@@ -19,7 +19,7 @@ export interface Records {
   /** What the ledger keeps of an event. */
   protect(event: DecisionEvent, policy: Policy | undefined): DecisionEvent;
   /** Takes the policies that decide from now on. */
-  adopt(policies: readonly Policy[]): void;
+  adopt(loaded: readonly LoadedPolicy[]): void;
   /** Undefined for `--ledger off`. */
   readonly ledger: Ledger | undefined;
   isOpen(): boolean;
@@ -51,7 +51,7 @@ export async function openRecords(
       if (policy?.ledger.enabled !== false) ledger?.record(protect(event, policy));
     },
     protect,
-    adopt: (policies) => adopt(ledger, policies),
+    adopt: (loaded) => adopt(ledger, loaded),
     ledger,
     isOpen: () => ledger?.isOpen() ?? true,
     reopen: () => decisions.reopen(),
@@ -99,14 +99,10 @@ async function openLedgerFor(settings: Settings, log: Logger): Promise<Ledger | 
   }
 }
 
-function adopt(ledger: Ledger | undefined, policies: readonly Policy[]): void {
+function adopt(ledger: Ledger | undefined, loaded: readonly LoadedPolicy[]): void {
   ledger?.adopt(
-    policies.map((policy) => ({
-      hash: policy.hash,
-      siteId: policy.site.id,
-      document: policyDocument(policy),
-    })),
-    new Map(policies.map((policy) => [policy.site.id, policy.ledger.retentionMs])),
+    loaded.map(({ policy: { hash, site }, document }) => ({ hash, siteId: site.id, document })),
+    new Map(loaded.map(({ policy }) => [policy.site.id, policy.ledger.retentionMs])),
   );
 }
 

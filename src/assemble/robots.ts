@@ -1,15 +1,14 @@
 import type { Logger } from "pino";
 import { isEnforced, type Policy } from "../core/policy/policy.ts";
-import { type GeneratedRobots, generateRobots } from "../core/robots/generate.ts";
+import type { GeneratedRobots } from "../core/robots/generate.ts";
+import type { SiteFiles } from "../core/robots/site-files.ts";
 import { writeRobotsFiles } from "../io/robots-files.ts";
+import type { LoadedPolicy } from "../load/loaded.ts";
 
 /** The robots.txt files of the policies in force. */
 export interface RobotsShelf {
-  /**
-   * Makes the files of a set of policies and keeps a copy for the proxy. Throws where a file, read
-   * back, is not what is enforced: then nothing has changed.
-   */
-  adopt(policies: readonly Policy[]): void;
+  /** Takes the files of a set of policies and keeps a copy for the proxy. */
+  adopt(loaded: readonly LoadedPolicy[]): void;
   /** The file of a host; undefined where the site's own file is served. */
   fileFor(policy: Policy, host: string): GeneratedRobots | undefined;
 }
@@ -18,12 +17,14 @@ export interface RobotsShelf {
 export function createRobotsShelf(folder: string, log: Logger): RobotsShelf {
   let files: ReadonlyMap<Policy, SiteFiles> = new Map();
   return {
-    adopt: (policies) => {
-      const served = policies.filter(isServed);
-      const made = new Map(served.map((policy) => [policy, filesOf(policy)]));
-      files = made;
-      for (const [policy, site] of made) tell(policy, site, log);
-      keepCopies(folder, made, log);
+    adopt: (loaded) => {
+      files = new Map(
+        loaded.flatMap(({ policy, robots }): readonly [Policy, SiteFiles][] =>
+          robots === undefined ? [] : [[policy, robots]],
+        ),
+      );
+      for (const [policy, site] of files) tell(policy, site, log);
+      keepCopies(folder, files, log);
     },
     fileFor: (policy, host) => {
       const site = files.get(policy);
@@ -32,44 +33,17 @@ export function createRobotsShelf(folder: string, log: Logger): RobotsShelf {
   };
 }
 
-/** The files of one site, by host. */
-export interface SiteFiles {
-  readonly byHost: ReadonlyMap<string, GeneratedRobots>;
-  /** Of hosts that a wildcard stands for. */
-  readonly others: GeneratedRobots | undefined;
-}
-
-function isServed({ site, robots }: Policy): boolean {
-  return robots.serve && (isEnforced(site) || robots.inShadow === "publish");
-}
-
-/**
- * One file for each exact host; where no rule reads the host they are all the same. Throws where a
- * file, read back, is not what is enforced.
- */
-export function filesOf(policy: Policy): SiteFiles {
-  const exact = policy.site.hosts.filter((host) => !host.startsWith("*"));
-  const readsHost = policy.rules.some(({ when }) => {
-    return when?.reads.has("request.host") === true || when?.reads.has("labels.host") === true;
-  });
-  const hasOthers = exact.length < policy.site.hosts.length || !readsHost;
-  const others = hasOthers ? generateRobots(policy, undefined) : undefined;
-  const byHost = new Map(
-    exact.flatMap((host): readonly [string, GeneratedRobots][] => {
-      const file = readsHost ? generateRobots(policy, host) : others;
-      return file === undefined ? [] : [[host, file]];
-    }),
-  );
-  return { byHost, others };
-}
-
 function tell(policy: Policy, { byHost, others }: SiteFiles, log: Logger): void {
   const site = policy.site.id;
   if (!isEnforced(policy.site)) {
     log.info({ site }, "robots.txt is published, though the site refuses nobody yet");
   }
-  for (const file of new Set([...byHost.values(), others])) {
+  const told = new Set<string>();
+  for (const file of [...byHost.values(), others]) {
     for (const { ruleId, code, message, witness } of file?.notes ?? []) {
+      // What holds for every file is in the documentation.
+      if (ruleId === "" || told.has(ruleId + code)) continue;
+      told.add(ruleId + code);
       log.info({ site, rule_id: ruleId, code, witness }, `robots.txt: ${message}`);
     }
   }

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
-import { readKnownKey } from "../io/ledger/signer.ts";
+import { publicJwkOf, readKnownKey, readPublicKeys } from "../io/ledger/signer.ts";
 import type { VerifyResult } from "../io/ledger/verify.ts";
 import { CannotRun, EXIT, type ExitCode, note, printJson, runCommand } from "./exit.ts";
 import { type LedgerPlace, withLedger, withLedgerFlags } from "./ledger/access.ts";
@@ -25,23 +25,34 @@ export function registerLedgerVerify(ledger: Command): void {
   )
     .option("--public-key <file>", "also believe checkpoints of this key (PEM or JWK)", collect, [])
     .option("--against <file>", "checkpoints kept elsewhere: an earlier `--json`", collect, [])
-    .option("--json", "print JSON, with the checkpoints to keep elsewhere")
+    .option("--json", "print JSON, with the checkpoints and the public key to keep elsewhere")
     .action((options: Options) => runCommand(() => verify(options)));
 }
 
 async function verify(options: Options): Promise<ExitCode> {
   const own = readKnownKey(options.dataDir);
-  const publicKeys = [...(own === undefined ? [] : [own]), ...options.publicKey.map(readText)];
+  const publicKeys = [...(own === undefined ? [] : [own]), ...options.publicKey.map(readKey)];
   const checkpoints = options.against.flatMap((file) => findCheckpoints(readText(file)));
   const result = await withLedger(options, "read", (query) =>
     query("verify", { publicKeys, checkpoints }),
   );
-  if (options.json === true) printJson(result);
+  if (options.json === true) printJson({ ...result, public_key: own ? publicJwkOf(own) : null });
   else process.stdout.write(`${describe(result)}\n`);
   for (const key of result.unknown_keys) {
     note(`crawlwall: checkpoints signed by key ${key} are not believed; name it with --public-key`);
   }
   return result.valid ? EXIT.fine : EXIT.found;
+}
+
+function readKey(file: string): string {
+  const text = readText(file);
+  try {
+    readPublicKeys([text]);
+  } catch (error) {
+    const message = `--public-key: \`${file}\` is no key; write PEM or a JWK`;
+    throw new CannotRun([message], { cause: error });
+  }
+  return text;
 }
 
 function readText(file: string): string {

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { policyJsonSchema } from "../core/policy/schema.ts";
+import { policyJsonSchema } from "../core/policy/schema/policy-file.ts";
 import { EXIT, printJson, runCommand } from "./exit.ts";
 
 /** `crawlwall policy schema`: the JSON Schema of policy files, for editors. */

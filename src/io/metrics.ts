@@ -7,8 +7,10 @@ export interface Metrics {
   record(event: DecisionEvent): void;
   /** Counts a request that was refused before any decision: a fault of the set-up. */
   reject(cause: string): void;
-  /** Tells the outcome of a reload, and the policies in force after it. */
-  reloaded(isGood: boolean, policies: readonly PolicyInfo[]): void;
+  /** Tells the policies that are in force from now on. */
+  reloaded(policies: readonly PolicyInfo[]): void;
+  /** Counts a reload that left the last good policies in force. */
+  reloadFailed(): void;
   /** Adds a number that is read when somebody asks. */
   gauge(name: string, help: string, read: () => number): void;
   /** Adds numbers by label that are read when somebody asks; no label may be of a client's choice. */
@@ -51,7 +53,7 @@ export function createMetrics(): Metrics {
   return {
     record: createDecisionCounts(registry),
     reject: (cause) => rejected(cause),
-    reloaded: createReloads(registry),
+    ...createReloads(registry),
     gauge: (name, about, read) => {
       const gauge: Gauge = new Gauge({
         name,
@@ -135,7 +137,7 @@ function createTally(
   };
 }
 
-function createReloads(registry: Registry): Metrics["reloaded"] {
+function createReloads(registry: Registry): Pick<Metrics, "reloaded" | "reloadFailed"> {
   const registers = [registry];
   const failures = new Counter({
     name: "crawlwall_policy_reload_failures_total",
@@ -153,11 +155,12 @@ function createReloads(registry: Registry): Metrics["reloaded"] {
     labelNames: ["site", "hash"],
     registers,
   });
-  return (isGood, policies) => {
-    if (!isGood) return failures.inc();
-    lastReload.setToCurrentTime();
-    info.reset();
-    for (const { site, hash } of policies) info.labels(site, hash).set(1);
-    return undefined;
+  return {
+    reloaded: (policies) => {
+      lastReload.setToCurrentTime();
+      info.reset();
+      for (const { site, hash } of policies) info.labels(site, hash).set(1);
+    },
+    reloadFailed: () => failures.inc(),
   };
 }

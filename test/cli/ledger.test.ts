@@ -233,6 +233,30 @@ describe("ledger verify and vacuum", () => {
     rmSync(copy, { recursive: true });
   });
 
+  test("verify prints what to keep elsewhere, and holds the ledger to it later", async () => {
+    const printed = await run("verify", "--json");
+    const result = JSON.parse(printed.out);
+    expect(result).toMatchObject({ valid: true, unknown_keys: [], public_key: { crv: "Ed25519" } });
+    const file = join(dataDir, "kept.json");
+    writeFileSync(file, printed.out);
+    expect(await run("verify", "--against", file)).toMatchObject({ code: 0 });
+    const key = join(dataDir, "public.jwk");
+    writeFileSync(key, JSON.stringify(result.public_key));
+    expect(await run("verify", "--public-key", key)).toMatchObject({ code: 0 });
+    const { code, notes } = await run("verify", "--public-key", file);
+    expect(code).toBe(2);
+    expect(notes).toContain("is no key; write PEM or a JWK");
+  });
+
+  test("a stranger's checkpoints are not believed, and their key is named", async () => {
+    const elsewhere = mkdtempSync(join(tmpdir(), "crawlwall-elsewhere-"));
+    const url = `sqlite:${join(dataDir, "ledger.db")}`;
+    const { code, notes } = await run("verify", "--ledger", url, "--data-dir", elsewhere);
+    expect(code).toBe(0);
+    expect(notes).toMatch(/signed by key [\w-]{43} are not believed; name it with --public-key/);
+    rmSync(elsewhere, { recursive: true });
+  });
+
   test("vacuum wants a duration", async () => {
     const { code, notes } = await run("vacuum", "--older-than", "a month");
     expect(code).toBe(2);

@@ -7,8 +7,8 @@ import {
   planPolicies,
 } from "../../core/audit/config.ts";
 import { type AuditTarget, EVERYBODY, parseAuditHost } from "../../core/audit/target.ts";
-import { readDocument } from "../../core/policy/document.ts";
 import type { DelayAgent } from "../../core/robots/crawl-delay.ts";
+import { readDocument } from "../../core/yaml/document.ts";
 import { loadPolicies } from "../../load.ts";
 import { CannotRun, cannotRunFor } from "../exit.ts";
 

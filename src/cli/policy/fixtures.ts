@@ -2,9 +2,9 @@ import { z } from "zod";
 import { VERIFICATIONS, type Verification } from "../../core/bot/bot.ts";
 import { parseAddress } from "../../core/cidr.ts";
 import type { DecisionAction } from "../../core/decision.ts";
-import { readDocument } from "../../core/policy/document.ts";
 import { type Fault, formatFault } from "../../core/policy/fault.ts";
-import { faultsOf, ISSUE_OPTIONS } from "../../core/policy/faults.ts";
+import { readDocument } from "../../core/yaml/document.ts";
+import { faultsOf, ISSUE_OPTIONS } from "../../core/yaml/schema-faults.ts";
 
 /** What a case asks; the host is the policy's where none is written. */
 interface FixtureRequest {

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import type { SourceDocument } from "../policy/document.ts";
 import type { Fault } from "../policy/fault.ts";
-import { faultAt, faultsOf, ISSUE_OPTIONS } from "../policy/faults.ts";
 import type { Policy } from "../policy/policy.ts";
-import { line } from "../policy/schema-terms.ts";
+import { line } from "../policy/schema/terms.ts";
 import type { DelayAgent } from "../robots/crawl-delay.ts";
+import type { SourceDocument } from "../yaml/document.ts";
+import { faultAt, faultsOf, ISSUE_OPTIONS } from "../yaml/schema-faults.ts";
 import { type AuditTarget, EVERYBODY, parseAuditHost, robotsUrl } from "./target.ts";
 
 /** The `version` of an audit's configuration file. */

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { readDocument, type SourceDocument } from "../policy/document.ts";
 import type { Fault } from "../policy/fault.ts";
-import { faultAt, faultsOf, ISSUE_OPTIONS, quote } from "../policy/faults.ts";
-import { id, line, webUrl } from "../policy/schema-terms.ts";
-import { verifySchema } from "../policy/schema-verify.ts";
+import { id, line, webUrl } from "../policy/schema/terms.ts";
+import { verifySchema } from "../policy/schema/verify.ts";
+import { readDocument, type SourceDocument } from "../yaml/document.ts";
+import { faultAt, faultsOf, ISSUE_OPTIONS, quote } from "../yaml/schema-faults.ts";
 import type { Bot, UserAgentMatch } from "./bot.ts";
 import type { CatalogEntry } from "./catalog.ts";
 

@@ -1,7 +1,7 @@
 import type { Bot } from "../bot/bot.ts";
 import { type Catalog, resolveUse } from "../bot/catalog.ts";
-import type { Path } from "./document.ts";
-import { type BotOverrides, type BotSource, UNKNOWN_BOT } from "./schema-bots.ts";
+import type { Path } from "../yaml/document.ts";
+import { type BotOverrides, type BotSource, UNKNOWN_BOT } from "./schema/bots.ts";
 
 /** Something to say about `bots`, below the document's root. */
 interface BotProblem {

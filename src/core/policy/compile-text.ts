@@ -1,14 +1,20 @@
 import type { Catalog } from "../bot/catalog.ts";
 import { type CheckedExpression, checkCondition } from "../cel/check.ts";
 import { type CelEnvironment, createEnvironment } from "../cel/environment.ts";
+import { type Path, readDocument, type SourceDocument } from "../yaml/document.ts";
+import { faultAt, faultsOf, formatPath } from "../yaml/schema-faults.ts";
 import { type BotTable, compileBots } from "./compile-bots.ts";
 import { createPolicy } from "./create-policy.ts";
-import { type Path, readDocument, type SourceDocument } from "./document.ts";
 import type { Fault, Warning } from "./fault.ts";
-import { faultAt, faultsOf, formatPath } from "./faults.ts";
 import { hashPolicy, type PolicyContent } from "./hash.ts";
 import { DEFAULT_RULE_ID, type Policy, type Rule } from "./policy.ts";
-import { itemsOf, memberOf, type PolicyReading, type PolicySource, readPolicy } from "./schema.ts";
+import {
+  itemsOf,
+  memberOf,
+  type PolicyReading,
+  type PolicySource,
+  readPolicy,
+} from "./schema/policy-file.ts";
 import { type IndexedRule, type Notice, noticesOf } from "./warnings.ts";
 
 /** A policy file's text; `file` is what people are told. */

@@ -1,3 +1,5 @@
+import type { Path, SourceDocument } from "../yaml/document.ts";
+import { faultAt } from "../yaml/schema-faults.ts";
 import {
   type CompiledPolicy,
   type CompiledText,
@@ -5,15 +7,13 @@ import {
   type PolicyText,
   type PolicyWorld,
 } from "./compile-text.ts";
-import type { Path, SourceDocument } from "./document.ts";
 import type { Fault, Warning } from "./fault.ts";
-import { faultAt } from "./faults.ts";
 import { createSiteLookup, type SiteLookup } from "./hosts.ts";
 import { lintWarnings } from "./lint-warnings.ts";
 import { missingFiles } from "./missing-files.ts";
 import type { Policy } from "./policy.ts";
 import { robotsWarnings } from "./robots-warnings.ts";
-import { memberOf } from "./schema.ts";
+import { memberOf } from "./schema/policy-file.ts";
 
 /** All policies of one server, or all that is wrong with any of them. */
 export type CompiledPolicies =

@@ -1,9 +1,9 @@
+import type { Path } from "../yaml/document.ts";
+import { faultAt } from "../yaml/schema-faults.ts";
 import type { CompiledText } from "./compile-text.ts";
-import type { Path } from "./document.ts";
 import type { Warning } from "./fault.ts";
-import { faultAt } from "./faults.ts";
 import { type LintSubject, lintPolicy } from "./lint.ts";
-import { itemsOf, memberOf } from "./schema.ts";
+import { itemsOf, memberOf } from "./schema/policy-file.ts";
 
 /** What lint finds in a policy that loads, with places. As slow as lint is. */
 export function lintWarnings({ result, document, botIndexes }: CompiledText): readonly Warning[] {

@@ -1,7 +1,7 @@
+import type { Path } from "../yaml/document.ts";
+import { faultAt } from "../yaml/schema-faults.ts";
 import type { CompiledText, PolicyWorld } from "./compile-text.ts";
-import type { Path } from "./document.ts";
 import type { Warning } from "./fault.ts";
-import { faultAt } from "./faults.ts";
 
 /** Files that a policy names and that are not there: a start or a list would fail for them. */
 export function missingFiles(

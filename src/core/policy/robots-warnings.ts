@@ -1,9 +1,9 @@
 import { generateRobots } from "../robots/generate.ts";
 import type { RobotsNote } from "../robots/note.ts";
+import { faultAt } from "../yaml/schema-faults.ts";
 import type { CompiledText } from "./compile-text.ts";
 import type { Warning } from "./fault.ts";
-import { faultAt } from "./faults.ts";
-import { itemsOf, memberOf } from "./schema.ts";
+import { itemsOf, memberOf } from "./schema/policy-file.ts";
 
 /** What holds for every file deserves no look. */
 const STANDING: ReadonlySet<string> = new Set(["other_readings", "other_case"]);

@@ -50,8 +50,8 @@ async function readLastSigned(
   writerId: string,
 ): Promise<Checkpoint | undefined> {
   const rows = await database.all(
-    "select jws from checkpoints where writer_id = $1 order by seq desc, at desc",
-    [writerId],
+    "select jws from checkpoints where writer_id = $1 and jws like $2 order by seq desc, at desc",
+    [writerId, `${signer.prefix}%`],
   );
   for (const row of rows) {
     const checkpoint = await signer.read(textOf(row, "jws"));
@@ -78,4 +78,11 @@ export async function signChain(
   const jws = await signer.sign({ writer_id, seq, hash, cuts, cut_faults, at });
   await database.run("delete from checkpoints where writer_id = $1 and at = $2", [writer_id, at]);
   await database.insert(CHECKPOINTS, [[writer_id, seq, at, jws]]);
+  const [first] = cuts;
+  if (first?.from !== 1) return;
+  // Checkpoints of ours that speak of rows long gone, and of nothing else, prove nothing any more.
+  await database.run(
+    "delete from checkpoints where writer_id = $1 and seq < $2 and at < $3 and jws like $4",
+    [writer_id, first.to, at, `${signer.prefix}%`],
+  );
 }

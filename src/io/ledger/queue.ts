@@ -71,11 +71,9 @@ interface QueueState {
   written: number;
   dropped: number;
   rejected: number;
-  /** Of `dropped` and `rejected`, what the ledger was told. */
-  notedDropped: number;
-  notedRejected: number;
-  /** Of `dropped`, what the log was told. */
-  loggedDropped: number;
+  /** Of `dropped` and `rejected`, what the log and the ledger were told. */
+  toldDropped: number;
+  toldRejected: number;
   flushers: readonly Flusher[];
 }
 
@@ -101,9 +99,8 @@ export function createQueue(ports: QueuePorts, limits: QueueLimits): EventQueue 
     written: 0,
     dropped: 0,
     rejected: 0,
-    notedDropped: 0,
-    notedRejected: 0,
-    loggedDropped: 0,
+    toldDropped: 0,
+    toldRejected: 0,
     flushers: [],
   };
   return {
@@ -204,7 +201,7 @@ function onWritten(
     state.ports.log("info", { queued: queuedOf(state) }, "the ledger can be written again");
   }
   resolveFlushers(state);
-  noteGap(state);
+  void tellGap(state);
   if (state.flushers.length > 0 || sizeOf(state.buffer) >= state.limits.batchEvents) send(state);
   else if (sizeOf(state.buffer) > 0) schedule(state, state.limits.batchMs);
 }
@@ -231,21 +228,22 @@ function onFailed(state: QueueState, error: unknown): void {
   state.timer = setTimeout(() => send(state), delay);
 }
 
-/** A gap is logged once it has ended, and written into the ledger itself. */
-function noteGap(state: QueueState): void {
-  const dropped = state.dropped - state.notedDropped;
-  const rejected = state.rejected - state.notedRejected;
-  if (state.dropped > state.loggedDropped && sizeOf(state.buffer) < state.limits.maxEvents / 2) {
-    const lost = state.dropped - state.loggedDropped;
-    state.loggedDropped = state.dropped;
-    state.ports.log("error", { dropped: lost }, "the ledger has a gap: its queue was full");
-  }
-  if (dropped + rejected === 0) return;
-  state.notedDropped += dropped;
-  state.notedRejected += rejected;
-  state.ports.noteGap(dropped, rejected).catch(() => {
-    state.notedDropped -= dropped;
-    state.notedRejected -= rejected;
+/** A gap is told to the log and to the ledger itself, once each, when it has ended. */
+function tellGap(state: QueueState): Promise<void> {
+  const { ports, buffer, limits } = state;
+  const isFull = sizeOf(buffer) > limits.maxEvents / 2 || buffer.bytes > limits.maxBytes / 2;
+  const dropped = state.dropped - state.toldDropped;
+  const rejected = state.rejected - state.toldRejected;
+  if (isFull || dropped + rejected === 0) return Promise.resolve();
+  state.toldDropped += dropped;
+  state.toldRejected += rejected;
+  if (dropped > 0) ports.log("error", { dropped }, "the ledger has a gap: its queue was full");
+  return ports.noteGap(dropped, rejected).catch((error: unknown) => {
+    ports.log(
+      "error",
+      { dropped, rejected, cause: messageOf(error) },
+      "a gap is not in the ledger",
+    );
   });
 }
 

@@ -27,6 +27,8 @@ export interface Checkpoint {
 
 /** This installation's key, to sign checkpoints and to know them again. */
 export interface Signer {
+  /** How every checkpoint of this key starts. */
+  readonly prefix: string;
   sign(checkpoint: Checkpoint): Promise<string>;
   /** What a checkpoint says; undefined where this key did not sign it. */
   read(jws: string): Promise<Checkpoint | undefined>;
@@ -55,12 +57,14 @@ export function createSigner(privatePem: string): Signer {
   const key = createPrivateKey(privatePem);
   const keys = readPublicKeys([privatePem]);
   const [kid = ""] = keys.keys();
+  const header = { alg: "EdDSA", typ: CHECKPOINT_TYPE, kid };
   return {
+    prefix: `${Buffer.from(JSON.stringify(header)).toString("base64url")}.`,
     sign: async (checkpoint) => {
       // Loaded when the first chain is signed: it takes more memory than all the rest of the ledger.
       const { CompactSign } = await import("jose");
       return new CompactSign(Buffer.from(JSON.stringify(checkpoint)))
-        .setProtectedHeader({ alg: "EdDSA", typ: CHECKPOINT_TYPE, kid })
+        .setProtectedHeader(header)
         .sign(key);
     },
     read: async (jws) => {
@@ -108,4 +112,9 @@ export async function readCheckpoint(jws: string, keys: PublicKeys): Promise<Rea
 /** The key that an earlier `readSigningKey` made; undefined where there is none yet. */
 export function readKnownKey(dataDir: string): string | undefined {
   return readIfThere(dataDir, KEY_FILE);
+}
+
+/** The public half of a key in PEM, as a JWK. */
+export function publicJwkOf(pem: string): Readonly<Record<string, unknown>> {
+  return { ...createPublicKey(pem).export({ format: "jwk" }) };
 }

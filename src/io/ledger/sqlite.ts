@@ -62,6 +62,8 @@ function connect(path: string, mode: SqliteMode): DatabaseSync {
     const connection = new DatabaseSync(path, { readOnly: mode === "read", timeout: BUSY_MS });
     connection.exec("pragma cache_size = -16000; pragma temp_store = memory");
     if (mode !== "read") {
+      // Before the first table: only then can the file give pages back when events are removed.
+      connection.exec("pragma auto_vacuum = incremental");
       connection.exec(
         "pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = 4000; pragma journal_size_limit = 67108864",
       );

@@ -44,7 +44,7 @@ export async function vacuumStep(
   const before = new Map(request.before);
   const latest = [...before.values()].sort().at(-1);
   if (latest === undefined) return { removed: 0, next: undefined };
-  return database.transaction(async () => {
+  const step = await database.transaction(async () => {
     const sites = new Map(
       (await readWriters(database)).map(({ writer_id, site_id }) => [writer_id, site_id]),
     );
@@ -62,6 +62,15 @@ export async function vacuumStep(
       next: places.length < PLACES_A_STEP ? undefined : places.at(-1),
     };
   });
+  if (database.engine === "sqlite" && step.removed > 0) await shrinkFile(database);
+  return step;
+}
+
+/** Pages that are given back to the system after each step: as many as a step may free, and more. */
+const PAGES_A_STEP = 1000;
+
+async function shrinkFile(database: Database): Promise<void> {
+  await database.execute(`pragma incremental_vacuum(${PAGES_A_STEP})`);
 }
 
 async function readPlaces(

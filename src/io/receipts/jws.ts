@@ -1,11 +1,12 @@
-import { CompactSign, compactVerify, decodeProtectedHeader } from "jose";
 import { RECEIPT_TYPE, type ReceiptClaims } from "../../core/receipt.ts";
 import { isObject, type JsonObject, type ReadReceipt } from "../../core/receipt-check.ts";
 import type { ReceiptKey } from "./keys.ts";
 import type { PublicKeys } from "./public-keys.ts";
 
 /** Signs a receipt: JWS compact (RFC 7515), EdDSA. */
-export function signReceipt(claims: ReceiptClaims, key: ReceiptKey): Promise<string> {
+export async function signReceipt(claims: ReceiptClaims, key: ReceiptKey): Promise<string> {
+  // Loaded by those alone whose rules ask for a receipt.
+  const { CompactSign } = await import("jose");
   return new CompactSign(Buffer.from(JSON.stringify(claims)))
     .setProtectedHeader({ alg: "EdDSA", typ: RECEIPT_TYPE, kid: key.id })
     .sign(key.privateKey);
@@ -15,11 +16,15 @@ export function signReceipt(claims: ReceiptClaims, key: ReceiptKey): Promise<str
 export async function readReceipt(jws: string, keys: PublicKeys): Promise<ReadReceipt> {
   const parts = jws.split(".");
   if (parts.length !== 3 || !parts.every(isBase64Url)) return malformed("is no compact JWS");
-  const claims = parseClaims(parts[1] ?? "");
-  const keyId = keyIdOf(jws);
-  if (claims === undefined || keyId === undefined) return malformed("is no receipt of CrawlWall");
+  const header = parseObject(parts[0] ?? "");
+  const claims = parseObject(parts[1] ?? "");
+  if (header?.typ !== RECEIPT_TYPE || claims === undefined) {
+    return malformed("is no receipt of CrawlWall");
+  }
+  const keyId = String(header.kid);
   const key = keys.get(keyId);
   if (key === undefined) return { kind: "unknown_key", keyId, claims };
+  const { compactVerify } = await import("jose");
   try {
     await compactVerify(jws, key, { algorithms: ["EdDSA"] });
     return { kind: "signed", claims };
@@ -33,19 +38,10 @@ function isBase64Url(part: string): boolean {
   return Buffer.from(part, "base64url").toString("base64url") === part;
 }
 
-function parseClaims(part: string): JsonObject | undefined {
+function parseObject(part: string): JsonObject | undefined {
   try {
-    const claims: unknown = JSON.parse(Buffer.from(part, "base64url").toString());
-    return isObject(claims) ? claims : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function keyIdOf(jws: string): string | undefined {
-  try {
-    const { typ, kid } = decodeProtectedHeader(jws);
-    return typ === RECEIPT_TYPE ? kid : undefined;
+    const value: unknown = JSON.parse(Buffer.from(part, "base64url").toString());
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -3,6 +3,7 @@ import { LRUCache } from "lru-cache";
 import type { Proof } from "../../core/bot/proof.ts";
 import { reverseName } from "../../core/bot/reverse-name.ts";
 import { type DnsAnswer, dnsUnavailable, lookUpReverse } from "./dns-lookup.ts";
+import { within } from "./within.ts";
 
 /** Proves by reverse DNS with forward confirmation, from a cache where it can. */
 export interface ReverseDns {
@@ -216,15 +217,4 @@ function keep(state: State, key: string, answer: DnsAnswer, nowMs: number): void
   if (answer.proof.verification === "unavailable") state.counts.failed += 1;
   else state.proved.delete(key);
   state.others.set(key, entry);
-}
-
-/** The value of a promise, or `late` when it takes longer. The promise must not reject. */
-function within<T>(promise: Promise<T>, ms: number, late: T): Promise<T> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(late), Math.max(0, ms));
-    void promise.then((value) => {
-      clearTimeout(timer);
-      resolve(value);
-    });
-  });
 }

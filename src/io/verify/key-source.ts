@@ -6,7 +6,8 @@ import {
   parseKeyDirectory,
 } from "../../core/bot/key-directory.ts";
 import { fetchDocument } from "./guarded-fetch.ts";
-import type { VerifyLog } from "./list-source.ts";
+import type { VerifyLog } from "./log.ts";
+import { within } from "./within.ts";
 
 /** What a directory says of a key. */
 export type KeyAnswer =
@@ -152,19 +153,8 @@ async function readAgain(state: State, deadline: number): Promise<void> {
   const reading = attempt(state);
   if (state.waiting >= MAX_WAITING) return;
   state.waiting += 1;
-  await within(reading, deadline - performance.now());
+  await within(reading, deadline - performance.now(), undefined);
   state.waiting -= 1;
-}
-
-/** Waits for a promise that does not reject, but no longer than this. */
-function within(promise: Promise<void>, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, Math.max(0, ms));
-    void promise.then(() => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 }
 
 /** Reads the directory once; whoever comes meanwhile gets the same attempt. Never rejects. */
@@ -188,7 +178,7 @@ function schedule(state: State): void {
 }
 
 async function readOnce(state: State): Promise<void> {
-  const { origin, allowInsecure, log } = state.options;
+  const { origin, allowInsecure } = state.options;
   state.attemptedAt = performance.now();
   const fetched = await fetchDocument(`${origin}${DIRECTORY_PATH}`, {
     maxBytes: MAX_BYTES,
@@ -199,28 +189,35 @@ async function readOnce(state: State): Promise<void> {
     signal: state.stopped.signal,
   });
   if (state.stopped.signal.aborted) return;
-  const read =
-    fetched.kind === "document"
-      ? await importDirectory(fetched.body.toString("utf8"))
-      : fetched.kind === "failed"
-        ? fetched.cause
-        : "unexpected answer";
-  if (typeof read === "string" || fetched.kind !== "document") {
-    state.failures += 1;
-    state.inARow += 1;
-    state.error = String(read);
-    log.warn({ directory: origin, cause: read }, "key directory not read; known keys stay");
+  if (fetched.kind !== "document") {
+    fail(state, fetched.kind === "failed" ? fetched.cause : "status 304");
     return;
   }
-  const changed = [...read.keys()].join() !== [...state.keys.keys()].join();
-  state.keys = read;
-  state.fetchedAtMs = Date.now();
-  state.expiresAtMs = state.fetchedAtMs + lifetimeOf(fetched.cacheControl);
-  state.error = undefined;
-  state.inARow = 0;
-  if (changed) log.info({ directory: origin, keys: [...read.keys()] }, "key directory read");
+  const keys = await importDirectory(fetched.body.toString("utf8"));
+  if (typeof keys === "string") fail(state, keys);
+  else accept(state, keys, lifetimeOf(fetched.cacheControl));
 }
 
+function fail(state: State, cause: string): void {
+  state.failures += 1;
+  state.inARow += 1;
+  state.error = cause;
+  const { origin, log } = state.options;
+  log.warn({ directory: origin, cause }, "key directory not read; known keys stay");
+}
+
+function accept(state: State, keys: ReadonlyMap<string, HeldKey>, lifetimeMs: number): void {
+  const changed = [...keys.keys()].join() !== [...state.keys.keys()].join();
+  state.keys = keys;
+  state.fetchedAtMs = Date.now();
+  state.expiresAtMs = state.fetchedAtMs + lifetimeMs;
+  state.error = undefined;
+  state.inARow = 0;
+  const { origin, log } = state.options;
+  if (changed) log.info({ directory: origin, keys: [...keys.keys()] }, "key directory read");
+}
+
+/** The keys, or why there are none. */
 async function importDirectory(text: string): Promise<ReadonlyMap<string, HeldKey> | string> {
   const directory = parseKeyDirectory(text);
   if (directory.kind === "unreadable") return `the directory ${directory.reason}`;

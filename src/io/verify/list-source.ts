@@ -8,12 +8,7 @@ import {
 import type { ListOrigin } from "./list-origin.ts";
 import { readOrigin } from "./list-origin.ts";
 import type { ListStore } from "./list-store.ts";
-
-/** Where the verifier tells what happens to its sources; pino's loggers fit. */
-export interface VerifyLog {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-}
+import type { VerifyLog } from "./log.ts";
 
 /** A list in use. */
 export interface HeldList {

@@ -1,8 +1,9 @@
 import type { Policy } from "../../core/policy/policy.ts";
 import { type KeySource, openKeySource } from "./key-source.ts";
 import type { ListOrigin } from "./list-origin.ts";
-import { type ListSource, openListSource, type VerifyLog } from "./list-source.ts";
+import { type ListSource, openListSource } from "./list-source.ts";
 import type { ListStore } from "./list-store.ts";
+import type { VerifyLog } from "./log.ts";
 import { createPlan, type Plan, type SourceFinder } from "./plan.ts";
 
 /** Every list and key directory that the policies in use name, each opened once. */

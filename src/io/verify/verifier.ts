@@ -14,13 +14,14 @@ import {
   possibleOutcomes,
   UNVERIFIABLE,
 } from "./findings.ts";
-import type { VerifyLog } from "./list-source.ts";
 import { openListStore } from "./list-store.ts";
+import type { VerifyLog } from "./log.ts";
 import { createNonceStore, type NonceStore } from "./nonces.ts";
 import type { Plan } from "./plan.ts";
 import { proveSignature } from "./signatures.ts";
 import { openSources, type Sources } from "./sources.ts";
 import { countsOf, type SourceCounts, type SourceStatus, statusOf } from "./status.ts";
+import { within } from "./within.ts";
 
 /** Proves the claims of all policies in use. */
 export interface Verifier extends VerifierPort {
@@ -102,13 +103,8 @@ function openState(options: VerifierOptions): State {
   };
 }
 
-async function ready(state: State): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, READY_MS);
-  });
-  await Promise.race([state.sources.tried(), late]);
-  clearTimeout(timer);
+function ready(state: State): Promise<void> {
+  return within(state.sources.tried(), READY_MS, undefined);
 }
 
 const UNCLAIMED: Check = { kind: "settled", proof: UNVERIFIABLE };

@@ -7,8 +7,8 @@ import {
   planPolicies,
 } from "../../../src/core/audit/config.ts";
 import { EVERYBODY, parseAuditHost } from "../../../src/core/audit/target.ts";
-import { readDocument } from "../../../src/core/policy/document.ts";
 import { formatFault } from "../../../src/core/policy/fault.ts";
+import { readDocument } from "../../../src/core/yaml/document.ts";
 import { policyFrom } from "../../support/compile.ts";
 
 const asWritten: AuditOverrides = { scheme: undefined, allowPrivate: false, agents: undefined };

@@ -1,7 +1,8 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { ledgerContract } from "./contract.ts";
+import { ledgerContract, type Subject } from "./contract.ts";
 import { type PostgresServer, postgresPrograms, startPostgres } from "./postgres-server.ts";
+import { settlementContract } from "./settlement-contract.ts";
 
 const programs = postgresPrograms();
 
@@ -17,7 +18,7 @@ describe.skipIf(programs === undefined)("with a server", () => {
   });
   afterAll(() => server.remove());
 
-  ledgerContract("a ledger in PostgreSQL", async () => {
+  const prepare = async (): Promise<Subject> => {
     const url = server.createDatabase(`ledger_${databases++}`);
     return {
       url,
@@ -28,5 +29,7 @@ describe.skipIf(programs === undefined)("with a server", () => {
         await client.end();
       },
     };
-  });
+  };
+  ledgerContract("a ledger in PostgreSQL", prepare);
+  settlementContract("settling in PostgreSQL", prepare);
 });

@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { ledgerContract } from "./contract.ts";
+import { ledgerContract, type Subject } from "./contract.ts";
+import { settlementContract } from "./settlement-contract.ts";
 
-ledgerContract("a ledger in SQLite", async (dataDir) => {
+async function prepare(dataDir: string): Promise<Subject> {
   const path = join(dataDir, "ledger.db");
   return {
     url: `sqlite:${path}`,
@@ -12,4 +13,7 @@ ledgerContract("a ledger in SQLite", async (dataDir) => {
       database.close();
     },
   };
-});
+}
+
+ledgerContract("a ledger in SQLite", prepare);
+settlementContract("settling in SQLite", prepare);

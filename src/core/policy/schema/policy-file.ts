@@ -1,17 +1,17 @@
 import { z } from "zod";
-import { ISSUE_OPTIONS } from "./faults.ts";
-import { parseSiteHost } from "./hosts.ts";
-import type { Action, RobotsSettings, Sets, Site } from "./policy.ts";
-import { isForeignDirective } from "./robots-extra.ts";
+import { ISSUE_OPTIONS } from "../../yaml/schema-faults.ts";
+import { parseSiteHost } from "../hosts.ts";
+import type { Action, RobotsSettings, Sets, Site } from "../policy.ts";
 import {
   actionSchema,
   type LedgerSource,
   ledgerSchema,
   type RuleSource,
   ruleSchema,
-} from "./schema-actions.ts";
-import { type BotSource, botSchema } from "./schema-bots.ts";
-import { id, line, webUrl } from "./schema-terms.ts";
+} from "./actions.ts";
+import { type BotSource, botSchema } from "./bots.ts";
+import { isForeignDirective } from "./robots-extra.ts";
+import { id, line, webUrl } from "./terms.ts";
 
 const MOST_RULES = 20_000;
 const SET_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;

@@ -10,10 +10,10 @@ import {
   parseDocument,
   type Scalar,
 } from "yaml";
-import type { Fault } from "./fault.ts";
+import type { Fault } from "../policy/fault.ts";
 import { createLineIndex, type Position } from "./line-index.ts";
 import { sourceOffset } from "./scalar.ts";
-import { yamlFaults } from "./yaml-faults.ts";
+import { yamlFaults } from "./syntax-faults.ts";
 
 /** Where a value stands in a document: map keys and list indexes from the root. */
 export type Path = readonly (string | number)[];

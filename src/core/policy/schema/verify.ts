@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { ADDRESS_FORMATS, DEFAULT_ADDRESS_FORMAT } from "../bot/address-document.ts";
-import type { AddressSource, BotVerifier } from "../bot/bot.ts";
-import { parseSelector } from "../bot/json-selector.ts";
-import { bareOrigin } from "../bot/signature-agent.ts";
-import { parseCidr } from "../cidr.ts";
+import { ADDRESS_FORMATS, DEFAULT_ADDRESS_FORMAT } from "../../bot/address-document.ts";
+import type { AddressSource, BotVerifier } from "../../bot/bot.ts";
+import { parseSelector } from "../../bot/json-selector.ts";
+import { bareOrigin } from "../../bot/signature-agent.ts";
+import { parseCidr } from "../../cidr.ts";
 import { parseNameSuffix } from "./name-suffix.ts";
-import { duration, line, webUrl } from "./schema-terms.ts";
+import { duration, line, webUrl } from "./terms.ts";
 
 const MINUTE_MS = 60_000;
 const MOST_SOURCES = 16;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { nearest } from "../nearest.ts";
+import type { Fault } from "../policy/fault.ts";
 import type { Path, SourceDocument } from "./document.ts";
-import type { Fault } from "./fault.ts";
 
 type Issue = z.core.$ZodIssue;
 

@@ -1,5 +1,5 @@
-import { nearest } from "../nearest.ts";
-import type { LimitField, LimitKey } from "./policy.ts";
+import { nearest } from "../../nearest.ts";
+import type { LimitField, LimitKey } from "../policy.ts";
 
 /** Every input of one value that can select a bucket, besides header fields. */
 export const LIMIT_FIELDS: readonly LimitField[] = [

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import type { Bot, BotVerifier, UserAgentMatch } from "../bot/bot.ts";
-import type { Use } from "../bot/catalog.ts";
-import { id, line } from "./schema-terms.ts";
-import { verifySchema } from "./schema-verify.ts";
+import type { Bot, BotVerifier, UserAgentMatch } from "../../bot/bot.ts";
+import type { Use } from "../../bot/catalog.ts";
+import { id, line } from "./terms.ts";
+import { verifySchema } from "./verify.ts";
 
 /** The id and the class of the bot that stands for "no known crawler". */
 const UNKNOWN = "unknown";

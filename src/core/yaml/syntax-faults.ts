@@ -1,5 +1,5 @@
 import { type Document, isScalar, Scalar, visit, type YAMLError } from "yaml";
-import { quote } from "./faults.ts";
+import { quote } from "./schema-faults.ts";
 
 /** What is wrong with the YAML of a text, and the offset at which it is. */
 export interface YamlFault {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Document, Scalar } from "yaml";
-import { readDocument, type SourceDocument } from "../../../src/core/policy/document.ts";
+import { readDocument, type SourceDocument } from "../../../src/core/yaml/document.ts";
 
 function read(text: string): SourceDocument {
   const { document, faults } = readDocument("a.yaml", text);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { parseDuration } from "../duration.ts";
+import { parseDuration } from "../../duration.ts";
 
 // A message is "what is wrong; what would be right": faults.ts puts the value before it, and keeps
 // only the second half where the value has the wrong type altogether.

@@ -1,7 +1,7 @@
 import { z } from "zod";
+import type { Action, Limit, LimitKey, Price } from "../policy.ts";
 import { LIMIT_FIELDS, parseLimitKey } from "./limit-key.ts";
-import type { Action, Limit, LimitKey, Price } from "./policy.ts";
-import { duration, id, integer, line, webUrl } from "./schema-terms.ts";
+import { duration, id, integer, line, webUrl } from "./terms.ts";
 
 const MOST_PER_MINUTE = 1_000_000;
 const DEFAULT_STATUS = 403;
