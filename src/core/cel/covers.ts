@@ -24,7 +24,7 @@ function coversTexts(wide: TextTerm, narrow: TextTerm): boolean {
 }
 
 /** Whether two terms are written alike, so that they have the same value. */
-function isSameTerm(left: Term, right: Term): boolean {
+export function isSameTerm(left: Term, right: Term): boolean {
   if (left === right) return true;
   if (left.kind !== right.kind || !hasSameMark(left, right)) return false;
   const parts = innerTerms(left);

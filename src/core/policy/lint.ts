@@ -1,4 +1,5 @@
 import { isVerifiable } from "../bot/bot.ts";
+import { findFallible } from "../cel/fallible.ts";
 import { foreignReason, innerTerms } from "../cel/foreign.ts";
 import type { Term, TextTerm } from "../cel/term.ts";
 import { testedField } from "../cel/text-term.ts";
@@ -42,7 +43,7 @@ export function lintPolicy(policy: Policy): readonly LintFinding[] {
   const classes = classifyClients(policy, rules);
   return [
     ...policy.rules.flatMap((rule) => lintRule(rule, classes)),
-    ...rules.flatMap((rule) => [...pathLiterals(rule), ...slowParts(rule)]),
+    ...rules.flatMap((rule) => [...pathLiterals(rule), ...fallibleParts(rule), ...slowParts(rule)]),
     ...unreachableBots(policy),
     ...unusedSets(policy),
   ];
@@ -198,6 +199,14 @@ function pathLiterals({ rule, condition }: LoweredRule): readonly LintFinding[] 
   if (wrong.length === 0) return [];
   const message = `${quote(wrong)} can never match a path, which starts with \`/\`; write \`/${wrong[0]}\``;
   return [finding("impossible_path", { kind: "rule", ruleId: rule.id, part: "when" }, message)];
+}
+
+/** Parts that end in an error for some requests; a rule with an error does not match. */
+function fallibleParts({ rule, condition }: LoweredRule): readonly LintFinding[] {
+  return findFallible(condition).map((phrase) => {
+    const message = `${phrase} is an error, and the rule then does not match; test the value first, with \`&&\``;
+    return finding("may_fault", { kind: "rule", ruleId: rule.id, part: "when" }, message);
+  });
 }
 
 /** Parts that could not be folded. */

@@ -114,6 +114,20 @@ describe("each finding has a policy that shows it, and one near it that does not
       [`id: a, when: 'request.query in ["/a", "b"]', action: allow`],
     ],
     [
+      "may_fault",
+      [`id: a, when: 'int(header("x-depth")) > 3', action: allow`],
+      [
+        `id: a, when: 'header("x-depth").matches("^[0-9]{1,9}$") && int(header("x-depth")) > 3', action: allow`,
+      ],
+    ],
+    [
+      "may_fault",
+      [`id: a, when: 'request.path.split("/")[1] == "a"', action: allow`],
+      [
+        `id: a, when: 'request.path.split("/").size() > 1 && request.path.split("/")[1] == "a"', action: allow`,
+      ],
+    ],
+    [
       "not_specialised",
       [`id: a, when: '{request.method: 1} == {"GET": 1}', action: allow`],
       [`id: a, when: 'request.method in {"GET": 1}', action: allow`],
