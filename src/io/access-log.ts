@@ -59,8 +59,8 @@ function isCutOff(error: unknown): boolean {
 }
 
 function openFile(file: string): Readable {
-  const raw = createReadStream(file);
   const magic = firstBytes(file);
+  const raw = createReadStream(file);
   const decompress = magic.startsWith("1f8b")
     ? createGunzip()
     : magic === "28b52ffd"

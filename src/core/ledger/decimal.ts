@@ -4,7 +4,7 @@
  */
 export function sumDecimals(terms: readonly (readonly [amount: string, times: number])[]): string {
   const known = terms.filter(([amount]) => /^\d{1,64}(?:\.\d{1,64})?$/.test(amount));
-  const places = Math.max(0, ...known.map(([amount]) => fractionOf(amount).length));
+  const places = known.reduce((most, [amount]) => Math.max(most, fractionOf(amount).length), 0);
   let sum = 0n;
   for (const [amount, times] of known) {
     const [whole = "0"] = amount.split(".", 1);

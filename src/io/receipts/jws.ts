@@ -18,10 +18,10 @@ export async function readReceipt(jws: string, keys: PublicKeys): Promise<ReadRe
   if (parts.length !== 3 || !parts.every(isBase64Url)) return malformed("is no compact JWS");
   const header = parseObject(parts[0] ?? "");
   const claims = parseObject(parts[1] ?? "");
-  if (header?.typ !== RECEIPT_TYPE || claims === undefined) {
+  const keyId = header?.typ === RECEIPT_TYPE ? header.kid : undefined;
+  if (typeof keyId !== "string" || claims === undefined) {
     return malformed("is no receipt of CrawlWall");
   }
-  const keyId = String(header.kid);
   const key = keys.get(keyId);
   if (key === undefined) return { kind: "unknown_key", keyId, claims };
   const { compactVerify } = await import("jose");

@@ -207,11 +207,11 @@ describe("keys", () => {
   });
 
   test.each([
-    [0o640, "can be read by others (mode 0640); run `chmod 600"],
-    [0o604, "can be read by others (mode 0604)"],
-    [0o660, "can be read by others (mode 0660)"],
-  ])("that others can reach (%o) are refused with a line that says what to do", (mode, line) => {
-    const file = keyIn("shared.pem", mode);
+    ["0640", "can be read by others (mode 0640); run `chmod 600"],
+    ["0604", "can be read by others (mode 0604)"],
+    ["0660", "can be read by others (mode 0660)"],
+  ])("that others can reach (%s) are refused with a line that says what to do", (mode, line) => {
+    const file = keyIn("shared.pem", Number.parseInt(mode, 8));
     const policy = policyWith(`, signer: {key_file: ${file}}`);
     const loaded = loadReceiptKeys([policy], folder);
     expect(loaded.kind === "faulty" && loaded.faults[0]).toContain(line);
