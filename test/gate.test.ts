@@ -213,3 +213,58 @@ test("a rule that cannot be evaluated does not match, is named, and hides nothin
   expect(gate.events[0]).toMatchObject({ rule_id: "block_all" });
   expect(gate.events[0]?.faults.map((fault) => fault.rule_id)).toEqual(["faulty"]);
 });
+
+const SEALED = `
+- id: sealed_block
+  priority: 10
+  when: request.path == "/refused"
+  action: { type: block, status: 402, reason: pay }
+  audit: { receipt: true }
+- id: sealed
+  priority: 20
+  when: request.path == "/sealed"
+  action: { type: allow }
+  audit: { receipt: true }
+`;
+
+const NO_CLAIM = { kind: "settled", verification: "unverifiable" } as const;
+
+test("an allow that asks for a receipt waits for it, and is recorded once, with it", async () => {
+  const gate = testGate(NO_CLAIM);
+  const judged = gate.judge(
+    policyFrom(siteWith("enforce", SEALED)),
+    requestFor({ uri: "/sealed" }),
+  );
+  expect(judged).toBeInstanceOf(Promise);
+  const { event } = await judged;
+  expect(event).toMatchObject({ receipt_id: "event-1", receipt: "receipt of event-1" });
+  expect(gate.events).toEqual([event]);
+});
+
+test("a refusal is answered before its receipt is made, and recorded once, with it", async () => {
+  const gate = testGate(NO_CLAIM);
+  const policy = policyFrom(siteWith("enforce", SEALED));
+  const outcome = gate.judge(policy, requestFor({ uri: "/refused" }));
+  expect(outcome).not.toBeInstanceOf(Promise);
+  expect(gate.events).toEqual([]);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(gate.events).toMatchObject([{ status: 402, receipt: "receipt of event-1" }]);
+});
+
+test("in shadow what would be refused is served with its receipt", async () => {
+  const gate = testGate(NO_CLAIM);
+  const policy = policyFrom(siteWith("shadow", SEALED));
+  const { event } = await gate.judge(policy, requestFor({ uri: "/refused" }));
+  expect(event).toMatchObject({ status: 200, would_block: true, receipt_id: "event-1" });
+  expect(gate.events).toEqual([event]);
+});
+
+test.each([
+  ["no rule asks for a receipt", "", "/other"],
+  ["receipts are off", "receipts: { enabled: false }", "/sealed"],
+])("where %s nobody waits and none is made", (_, section, uri) => {
+  const gate = testGate(NO_CLAIM);
+  const policy = policyFrom(siteWith("enforce", SEALED, section));
+  expect(gate.judge(policy, requestFor({ uri }))).not.toBeInstanceOf(Promise);
+  expect(gate.events).toMatchObject([{ receipt_id: null, receipt: null }]);
+});
