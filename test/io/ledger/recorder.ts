@@ -15,15 +15,14 @@ if (ledger === undefined) throw new Error("no ledger");
 let count = 0;
 
 function record(): void {
-  const event = sampleEvent({ path: `/${count}` });
-  ledger?.record(event);
-  // Said after it was recorded, so that the test knows what must be there.
-  writeSync(1, `${count} ${Date.now()}\n`);
+  ledger?.record(sampleEvent({ path: `/${count}` }));
   count++;
 }
 
 const timer = setInterval(() => {
   for (let index = 0; index < (mode === "steady" ? 1 : 50); index++) record();
+  // Said after it was recorded, so that the test knows what must be there.
+  writeSync(1, `${count} ${Date.now()}\n`);
 }, 2);
 
 process.on("SIGTERM", () => {
