@@ -29,14 +29,11 @@ export function groupLines(outlook: Outlook): GroupLines {
     addPoint(draft, outlook, point);
     if (point.isApproximate) approximate.push(point);
   }
-  settle(draft, outlook, points);
-  return {
-    lines: draft.lines(),
-    points,
-    approximate,
-    differing: points.filter((point) => !isRight(draft, outlook, point)),
-    isCut,
-  };
+  const hasWildcards = draft.lines().some((line) => line.pattern.includes("*"));
+  if (hasWildcards) settle(draft, outlook, points);
+  const isWrong = (point: Point): boolean => !isRight(draft, outlook, point);
+  const differing = hasWildcards ? points.filter(isWrong) : [];
+  return { lines: draft.lines(), points, approximate, differing, isCut };
 }
 
 function verdictOf(outlook: Outlook, point: Point): Line["kind"] {
@@ -58,7 +55,6 @@ function addPoint(draft: Draft, outlook: Outlook, point: Point): void {
 
 /** A pattern with `*` can be longer than the line of a literal below it, and then wins over it. */
 function settle(draft: Draft, outlook: Outlook, points: readonly Point[]): void {
-  if (!draft.lines().some((line) => line.pattern.includes("*"))) return;
   for (const point of points) {
     if (!isRight(draft, outlook, point)) addPoint(draft, outlook, point);
   }
