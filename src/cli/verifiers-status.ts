@@ -21,7 +21,9 @@ export function registerVerifiersStatus(program: Command): void {
     .description("state of every address list: that of the data dir, else a fetch")
     .requiredOption("--config <path>", "a policy file, or a folder of them")
     .addOption(flag("--data-dir <dir>", "where the service keeps its lists", "data"))
-    .addOption(switchFlag("--insecure-sources", "allow http and private addresses for lists (tests)"))
+    .addOption(
+      switchFlag("--insecure-sources", "allow http and private addresses for lists (tests)"),
+    )
     .option("--json", "print JSON")
     .action((options: Options) => runCommand(() => run(options)));
 }

@@ -22,7 +22,7 @@ export type PolicyTextsResult =
   | { readonly kind: "unreadable"; readonly causes: readonly string[] };
 
 /** The folder that is looked for where no `--policies` is given. */
-export const DEFAULT_FOLDER = "policies";
+const DEFAULT_FOLDER = "policies";
 
 const PACKAGED = fileURLToPath(new URL("../../policies/", import.meta.url));
 

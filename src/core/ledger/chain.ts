@@ -5,7 +5,7 @@ import { type EventRow, rowToCanonicalJson } from "./row.ts";
 export const HASH_VERSION = 1;
 
 /** What the first row of a chain names as its predecessor. */
-export const GENESIS_HASH: string = "0".repeat(64);
+const GENESIS_HASH: string = "0".repeat(64);
 
 /** The last link of a writer's chain. */
 export interface ChainHead {

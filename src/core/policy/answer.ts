@@ -165,7 +165,7 @@ function chargesFor(
  * Whether two answers are one in what `fail_mode` looks at: action, rule, status, reason and limits
  * (contract 1). All but the limits follow from the rule.
  */
-export function isSameVerdict(a: Answer, b: Answer): boolean {
+function isSameVerdict(a: Answer, b: Answer): boolean {
   return a.rule === b.rule && a.reading === b.reading && sameBuckets(a, b, false);
 }
 
