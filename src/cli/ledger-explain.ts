@@ -4,6 +4,7 @@ import { type ConsideredRule, type Explanation, explainEvent } from "../core/led
 import { storedRowToJson } from "../core/ledger/row.ts";
 import { restorePolicy } from "../core/policy/restore.ts";
 import type { LedgerQuery } from "../io/ledger/ledger.ts";
+import type { KeptSettlement } from "../io/ledger/settle.ts";
 import { CannotRun, EXIT, type ExitCode, printJson, runCommand } from "./exit.ts";
 import { type LedgerPlace, withLedger, withLedgerFlags } from "./ledger/access.ts";
 
@@ -32,20 +33,27 @@ async function explain(id: string, options: Options): Promise<ExitCode> {
   return EXIT.fine;
 }
 
-async function read(query: LedgerQuery, id: string): Promise<Explanation> {
+/** An explanation, and what became of the event if it is metered. */
+interface Explained extends Explanation {
+  readonly settlements: readonly KeptSettlement[];
+}
+
+async function read(query: LedgerQuery, id: string): Promise<Explained> {
   const row = await query("event", id);
   if (row === undefined) throw new CannotRun([`no event \`${id}\` in the ledger`]);
   const event: DecisionEvent = JSON.parse(storedRowToJson(row));
   const hash = event.policy_hash ?? "";
   const document = await query("policy", hash);
-  return explainEvent(event, document === undefined ? undefined : restorePolicy(document, hash));
+  const policy = document === undefined ? undefined : restorePolicy(document, hash);
+  return { ...explainEvent(event, policy), settlements: await query("settlements", id) };
 }
 
-function describe({ event, bot, readings, rules, note }: Explanation): string {
+function describe({ event, bot, readings, rules, note, settlements }: Explained): string {
   const lines: readonly Line[] = [
     ...requestLines(event),
     ["bot", `${event.bot_id} (${event.bot_class}${bot === null ? "" : `, ${bot.name}`})`],
     ...decisionLines(event),
+    ...paymentLines(event, settlements),
     ...(readings ?? []).map((text, index) => [`reading ${index + 1}`, text] as const),
   ];
   const shown = lines.filter(([, value]) => value !== null);
@@ -81,6 +89,24 @@ function decisionLines(event: DecisionEvent): readonly Line[] {
     ["decided by", event.reading],
     ["policy", event.policy_hash],
   ];
+}
+
+/** What a crawler may dispute: the price, the proof of it, and what was delivered. */
+function paymentLines(
+  event: DecisionEvent,
+  settlements: readonly KeptSettlement[],
+): readonly Line[] {
+  const { price_amount: amount, price_currency: currency, price_unit: unit } = event;
+  return [
+    ["price", amount === null ? null : `${currency} ${amount} a ${unit}`],
+    ...settlements.map(describeSettlement),
+    ["receipt", event.receipt],
+  ];
+}
+
+function describeSettlement({ state, upstream_status, bytes, at }: KeptSettlement): Line {
+  const answer = upstream_status === null ? "" : ` by status ${upstream_status}, ${bytes} bytes`;
+  return [state, `${at}${answer}`];
 }
 
 function describeRule(rule: ConsideredRule): string {

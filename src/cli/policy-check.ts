@@ -2,8 +2,9 @@ import type { Command } from "commander";
 import { createEvaluator } from "../core/policy/evaluate.ts";
 import { formatFault } from "../core/policy/fault.ts";
 import type { Policy } from "../core/policy/policy.ts";
+import { findKeyFaults } from "../io/receipts/keys.ts";
 import { type Checked, checkPolicies } from "../load.ts";
-import { CannotRun, EXIT, type ExitCode, printJson, runCommand } from "./exit.ts";
+import { CannotRun, EXIT, type ExitCode, note, printJson, runCommand } from "./exit.ts";
 
 interface Options {
   readonly config: string;
@@ -34,6 +35,8 @@ function check(options: Options): ExitCode {
   } else {
     process.stdout.write(`${describe(checked, options.config)}\n`);
   }
+  // Where a policy is checked, its key need not be: it is told, and counts as nothing.
+  for (const fault of findKeyFaults(checked.policies)) note(`crawlwall: ${fault}`);
   return valid ? EXIT.fine : EXIT.found;
 }
 

@@ -1,6 +1,13 @@
 import type { CrawlDelayRecord } from "../../core/audit/record.ts";
 import { AUDIT_COLUMNS, type KeptAudit, type StoredAudit } from "../../core/audit/stored.ts";
-import { type Database, isTrue, type SqlRow, type SqlValue, textOf } from "./database.ts";
+import {
+  type Database,
+  isTrue,
+  numberOrNull,
+  type SqlRow,
+  type SqlValue,
+  textOf,
+} from "./database.ts";
 
 /** Which audits are asked for. */
 export interface AuditsRequest {
@@ -77,11 +84,6 @@ function toAudit(row: SqlRow): StoredAudit {
 
 function textOrNull(value: unknown): string | null {
   return typeof value === "string" ? value : null;
-}
-
-/** PostgreSQL hands 64-bit integers and decimals out as text. */
-function numberOrNull(value: unknown): number | null {
-  return value === null || value === undefined ? null : Number(value);
 }
 
 /** PostgreSQL hands times out as such. */

@@ -61,6 +61,11 @@ export function numberOf(row: SqlRow, column: string): number {
   return Number(row[column] ?? 0);
 }
 
+/** A number that may be absent, as either database hands it out. */
+export function numberOrNull(value: unknown): number | null {
+  return value === null || value === undefined ? null : Number(value);
+}
+
 /** Truth as either database tells it. */
 export function isTrue(value: unknown): boolean {
   return value === true || value === 1;

@@ -1,10 +1,18 @@
 import {
   type LoggedAnswer,
   type MeteredEvent,
+  type SettledState,
   type Settlement,
   settleAnswer,
 } from "../../core/ledger/settlement.ts";
-import { type Database, listedIn, type SqlRow, type TableInsert, textOf } from "./database.ts";
+import {
+  type Database,
+  listedIn,
+  numberOrNull,
+  type SqlRow,
+  type TableInsert,
+  textOf,
+} from "./database.ts";
 
 export interface SettleRequest {
   readonly answers: readonly LoggedAnswer[];
@@ -85,6 +93,32 @@ function toMetered(row: SqlRow): MeteredEvent {
     state: state === "settled" || state === "void" ? state : undefined,
   };
 }
+
+/** What is noted of an event, oldest first. */
+export async function readSettlements(
+  database: Database,
+  eventId: string,
+): Promise<readonly KeptSettlement[]> {
+  const rows = await database.all(
+    `select event_id, state, upstream_status, bytes, at from settlements
+    where event_id = $1 order by at, state desc`,
+    [eventId],
+  );
+  return rows.map((row) => ({
+    event_id: textOf(row, "event_id"),
+    state: STATES.find((state) => state === row.state) ?? "void",
+    upstream_status: numberOrNull(row.upstream_status),
+    bytes: numberOrNull(row.bytes),
+    at: textOf(row, "at"),
+  }));
+}
+
+/** A settlement with the time when it was noted, in RFC 3339. */
+export interface KeptSettlement extends Settlement {
+  readonly at: string;
+}
+
+const STATES: readonly SettledState[] = ["settled", "void", "unmatched"];
 
 /** What a log covers: times are RFC 3339, both inclusive. */
 export interface UnmatchedRequest {

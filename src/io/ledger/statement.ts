@@ -6,7 +6,15 @@ import {
   type PathCount,
   type Statement,
 } from "../../core/ledger/statement.ts";
-import { type Database, isTrue, numberOf, type SqlRow, type SqlValue, textOf } from "./database.ts";
+import {
+  type Database,
+  isTrue,
+  numberOf,
+  numberOrNull,
+  type SqlRow,
+  type SqlValue,
+  textOf,
+} from "./database.ts";
 import type { EventPlace } from "./events.ts";
 
 /** Which metered requests. Times are RFC 3339. */
@@ -157,8 +165,4 @@ function toLine(row: SqlRow): MeteredLine {
 
 function textOrNull(value: unknown): string | null {
   return typeof value === "string" ? value : null;
-}
-
-function numberOrNull(value: unknown): number | null {
-  return value === null || value === undefined ? null : Number(value);
 }

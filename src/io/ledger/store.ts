@@ -13,7 +13,9 @@ import type { LedgerLocation } from "./location.ts";
 import { checkSchema, migrate } from "./migrations.ts";
 import { type ReportRequest, readReport } from "./report.ts";
 import {
+  type KeptSettlement,
   noteUnmatched,
+  readSettlements,
   type SettleCounts,
   type SettleRequest,
   settleAnswers,
@@ -66,6 +68,8 @@ export interface StoreRequests {
   verify: VerifyRequest;
   settle: SettleRequest;
   noteUnmatched: UnmatchedRequest;
+  /** Of an event, by id. */
+  settlements: string;
   statement: StatementRequest;
   /** Metered requests, one by one. */
   metered: MeteredRequest;
@@ -92,6 +96,7 @@ export interface StoreReplies {
   settle: SettleCounts;
   /** How many. */
   noteUnmatched: number;
+  settlements: readonly KeptSettlement[];
   statement: Statement;
   metered: MeteredPage;
   keepAudit: undefined;
@@ -141,6 +146,7 @@ function storeOf(database: Database, instance: string, signer: Signer | undefine
     verify: (request) => verifyLedger(database, request),
     settle: (request) => settleAnswers(database, request),
     noteUnmatched: (request) => noteUnmatched(database, request),
+    settlements: (id) => readSettlements(database, id),
     statement: (request) => readStatement(database, request),
     metered: (request) => readMetered(database, request),
     keepAudit: async (audit) => {

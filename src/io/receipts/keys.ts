@@ -82,7 +82,7 @@ export function loadReceiptKeys(policies: readonly Policy[], dataDir: string): L
       if (policy.receipts.keyFile === undefined) readOrMake(file, makePrivateKey);
       keys.set(file, readPrivateKey(file));
     } catch (error) {
-      faults.push(`${policy.file}: receipts.signer.key_file: ${messageOf(error)}`);
+      faults.push(faultOf(policy, error));
     }
   }
   const jwks = faults.length === 0 ? publish([...keys.values()], dataDir, faults) : [];
@@ -94,6 +94,23 @@ export function loadReceiptKeys(policies: readonly Policy[], dataDir: string): L
       jwks: JSON.stringify({ keys: jwks }),
     },
   };
+}
+
+/** What is wrong with the key files that policies name, on this machine; makes nothing. */
+export function findKeyFaults(policies: readonly Policy[]): readonly string[] {
+  const naming = policies.filter(({ receipts }) => receipts.enabled && receipts.keyFile);
+  return naming.flatMap((policy) => {
+    try {
+      readPrivateKey(keyFileOf(policy, ""));
+      return [];
+    } catch (error) {
+      return [faultOf(policy, error)];
+    }
+  });
+}
+
+function faultOf(policy: Policy, error: unknown): string {
+  return `${policy.file}: receipts.signer.key_file: ${messageOf(error)}`;
 }
 
 /** Relative to the policy's file, as any path in it. */
