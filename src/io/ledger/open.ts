@@ -13,11 +13,14 @@ export interface LedgerOptions {
   readonly dataDir: string;
   readonly log: LedgerLog;
   readonly queue?: Partial<QueueLimits>;
-  /** How long closing may take, at most. */
+  /** How long closing waits for a database that takes nothing. */
   readonly closeMs?: number;
 }
 
 const CLOSE_MS = 5000;
+
+/** How long signing the chains, and then closing, may take at the end. */
+const SIGN_MS = 1000;
 
 /** Between two tries to reach a database that was not there at the start. */
 const REOPEN_MS = 2000;
@@ -109,17 +112,16 @@ function ledgerOf(
   options: LedgerOptions,
   opening: Opening,
 ): Ledger {
+  const { closeMs = CLOSE_MS } = options;
   const queue = queueFor(writer, options);
   const upkeep = startUpkeep(writer.query, options.log);
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
-    const end = performance.now() + (options.closeMs ?? CLOSE_MS);
-    const left = (): number => Math.max(50, end - performance.now());
     clearTimeout(opening.timer);
     upkeep.stop();
-    await queue.close(left());
-    await Promise.race([upkeep.sign(), afterMs(left())]);
-    await Promise.all([writer.close(left()), reader.close(left())]);
+    await queue.close(closeMs);
+    await Promise.race([upkeep.sign(), afterMs(SIGN_MS)]);
+    await Promise.all([writer.close(SIGN_MS), reader.close(SIGN_MS)]);
   };
   return {
     record: queue.push,

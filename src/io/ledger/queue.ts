@@ -18,7 +18,7 @@ export interface QueueLimits {
   readonly maxEvents: number;
   /** As events take up memory, roughly. */
   readonly maxBytes: number;
-  /** Events that are written at once, at most. */
+  /** Events that are written at once, more only where very many wait. */
   readonly batchEvents: number;
   /** How long an event waits for others, at most. */
   readonly batchMs: number;
@@ -49,7 +49,10 @@ export interface EventQueue {
   push(event: DecisionEvent): void;
   /** Resolves when all that was pushed before is written, dropped or rejected. */
   flush(): Promise<void>;
-  /** Writes what is there, for `deadlineMs` at most; what is left, and what still comes, is dropped. */
+  /**
+   * Writes what is there, until nothing was written for `deadlineMs`; what is left then, and what still
+   * comes, is dropped.
+   */
   close(deadlineMs: number): Promise<void>;
   counters(): LedgerCounters;
 }
@@ -147,7 +150,7 @@ function send(state: QueueState): void {
   clearTimeout(state.timer);
   state.timer = undefined;
   if (state.inFlight.length > 0) return;
-  const batch = takeEvents(state.buffer, state.limits.batchEvents);
+  const batch = takeEvents(state.buffer, batchSize(state));
   if (batch.length === 0) {
     resolveFlushers(state);
     return;
@@ -159,6 +162,14 @@ function send(state: QueueState): void {
     (result) => state.abandoned || onWritten(state, result, rejected),
     (error: unknown) => state.abandoned || onFailed(state, error),
   );
+}
+
+/** The most that is written at once where many events wait. */
+const LARGEST_BATCH = 4096;
+
+/** A long queue goes in larger batches: each costs the main thread one turn, and the database one commit. */
+function batchSize({ buffer, limits }: QueueState): number {
+  return Math.max(limits.batchEvents, Math.min(LARGEST_BATCH, sizeOf(buffer) >> 2));
 }
 
 /** One event that is not JSON, which would be a fault of ours, must not lose the others. */
@@ -265,13 +276,15 @@ function resolveFlushers(state: QueueState): void {
 async function close(state: QueueState, deadlineMs: number): Promise<void> {
   state.closed = true;
   if (state.failures > 0) send(state);
-  let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, deadlineMs);
-  });
-  await Promise.race([flush(state), deadline]);
-  clearTimeout(timer);
+  const flushed = flush(state);
+  // A database that keeps up, however slowly, gets its time: nothing is lost to haste.
+  for (;;) {
+    const before = state.written;
+    const isDone = await within(flushed, deadlineMs);
+    if (isDone || state.written === before) break;
+  }
   clearTimeout(state.timer);
+  await within(tellGap(state), deadlineMs);
   const left = queuedOf(state);
   if (left === 0) return;
   takeEvents(state.buffer, left);
@@ -280,6 +293,17 @@ async function close(state: QueueState, deadlineMs: number): Promise<void> {
   state.abandoned = true;
   state.dropped += left;
   state.ports.log("error", { dropped: left }, "the ledger is closed with events unwritten");
+}
+
+/** Whether something comes about in time. */
+async function within(promise: Promise<unknown>, deadlineMs: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const deadline = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), deadlineMs);
+  });
+  const isDone = await Promise.race([promise.then(() => true), deadline]);
+  clearTimeout(timer);
+  return isDone;
 }
 
 function queuedOf(state: QueueState): number {
