@@ -40,6 +40,10 @@ export function startProgram(
     both += text;
   });
   const ended = endOf(child);
+  // A runner that gives a test up leaves nothing behind.
+  const kill = (): void => void child.kill("SIGKILL");
+  process.once("exit", kill);
+  child.once("exit", () => process.removeListener("exit", kill));
   return { child, output: () => both, stdout: () => out, ended, stop: () => stop(child, ended) };
 }
 
