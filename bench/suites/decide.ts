@@ -13,12 +13,18 @@ export const suite: Suite = {
   open: async () => {
     const tool = findLoadTool();
     const bare = await startScript("allow-all.ts");
-    const crawlWall = await startCrawlWall();
+    const crawlWall = await startCrawlWall(["--ledger", "off"]);
+    const withLedger = await startCrawlWall();
     return {
-      contenders: [contender("bare route", bare, tool), contender("crawlwall", crawlWall, tool)],
+      contenders: [
+        contender("bare route", bare, tool),
+        contender("crawlwall", crawlWall, tool),
+        contender("crawlwall and its ledger", withLedger, tool),
+      ],
       goals: [{ contender: "crawlwall", against: "bare route", atLeast: 0.7 }],
       facts: idleMemory(crawlWall),
       close: async () => {
+        await withLedger.stop();
         await crawlWall.stop();
         await bare.stop();
       },

@@ -24,7 +24,7 @@ export const suite: Suite = {
     if (caddy === undefined) throw new Error("Caddy is missing; `npm run setup` fetches it");
     const backend = await startScript("backend.ts");
     const stub = await startScript("allow-all.ts");
-    const crawlWall = await startCrawlWall();
+    const crawlWall = await startCrawlWall(["--ledger", "off"]);
     const behindStub = await startCaddy(caddy, stub, backend);
     const behindCrawlWall = await startCaddy(caddy, crawlWall, backend);
     const alone = await startCaddyAlone(caddy, backend);
