@@ -52,19 +52,43 @@ export async function startService(settings: Settings): Promise<Service> {
   const verifier = openVerifierFor(settings, log);
   publishVerifier(metrics, verifier);
   const records = await openRecords(settings, metrics, log);
+  try {
+    const parts = joinParts(settings, { path, log, metrics, verifier, records }, first);
+    return await listenWith(settings, parts, sharedKey);
+  } catch (error) {
+    // What is open would keep a process alive that has given up.
+    verifier.close();
+    await records.close();
+    throw error;
+  }
+}
+
+function joinParts(
+  settings: Settings,
+  opened: Omit<Parts, "receipts" | "robots" | "sites">,
+  first: readonly LoadedPolicy[],
+): Parts {
+  const { log, metrics, verifier, records } = opened;
   const robots = createRobotsShelf(settings.robotsDir, log);
   const receipts = createReceipts(settings.dataDir, records.protect, metrics, log);
   const sites = createSites(first, (loaded) => {
     const policies = loaded.map(({ policy }) => policy);
-    // First, as these alone can refuse a set.
-    const takeKeys = receipts.prepare(policies);
-    takeKeys();
+    // First, as this alone can refuse a set.
+    receipts.adopt(policies);
     robots.adopt(loaded);
     verifier.configure(policies);
     records.adopt(loaded);
     metrics.reloaded(policies.map(infoOf));
   });
-  const parts: Parts = { path, log, metrics, verifier, records, receipts, robots, sites };
+  return { ...opened, receipts, robots, sites };
+}
+
+async function listenWith(
+  settings: Settings,
+  parts: Parts,
+  sharedKey: string | undefined,
+): Promise<Service> {
+  const { path, log, metrics, receipts } = parts;
   // Fastify's own notes are of no interest; its warnings and errors are.
   const httpLog = log.child({}, { level: "warn" });
   const app = createApp({
@@ -76,7 +100,7 @@ export async function startService(settings: Settings): Promise<Service> {
   });
   const admin = createAdmin({ log: httpLog, hosts: settings.adminHosts, metrics });
   const listening = await open("--listen", app, settings.listen);
-  const operators = settings.admin && (await open("--admin", admin, settings.admin));
+  const operators = settings.admin && (await openBeside(listening, admin, settings.admin));
   const { address } = listening;
   log.info({ listen: address, admin: operators?.address, policies: path }, "crawlwall answers");
   const audit = openAuditFor(settings, parts);
@@ -194,6 +218,19 @@ function openGate({ verifier, records, receipts, metrics }: Parts): Gate {
     nowMs: Date.now,
     monotonicMs: () => performance.now(),
   });
+}
+
+async function openBeside(
+  listening: Listening,
+  admin: FastifyInstance,
+  where: ListenAddress,
+): Promise<Listening> {
+  try {
+    return await open("--admin", admin, where);
+  } catch (error) {
+    await listening.drain();
+    throw error;
+  }
 }
 
 async function open(flag: string, app: FastifyInstance, where: ListenAddress): Promise<Listening> {

@@ -9,10 +9,10 @@ import { StartError } from "./start-error.ts";
 /** The keys in force, and what they sign. */
 export interface Receipts extends Pick<Sealer, "seal" | "settled"> {
   /**
-   * Reads the keys of policies that may be in force next; what it returns takes them into use. Throws
-   * a `StartError` that names every key that cannot be had.
+   * Takes the keys of the policies that decide from now on. Throws a `StartError` that names every
+   * key that cannot be had, and then keeps those it has.
    */
-  prepare(policies: readonly Policy[]): () => void;
+  adopt(policies: readonly Policy[]): void;
   /** Public keys, as `/.well-known/crawlwall/jwks.json` answers. */
   readonly jwks: () => string;
 }
@@ -44,12 +44,10 @@ export function createReceipts(
   gauge("crawlwall_receipts_signed", "Receipts made", () => counters().signed);
   gauge("crawlwall_receipts_failed", "Events left without their receipt", () => counters().failed);
   return {
-    prepare: (policies) => {
+    adopt: (policies) => {
       const loaded = loadReceiptKeys(policies, dataDir);
       if (loaded.kind === "faulty") throw new StartError(loaded.faults);
-      return () => {
-        keys = loaded.keys;
-      };
+      keys = loaded.keys;
     },
     seal,
     settled,

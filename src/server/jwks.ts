@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 
 /** Where the public keys are, on our listener and, by the shipped Caddyfile, on the site. */
-export const JWKS_PATH = "/.well-known/crawlwall/jwks.json";
+const JWKS_PATH = "/.well-known/crawlwall/jwks.json";
 
 /** Public keys, for whoever wants to check a receipt (RFC 7517, 8.5.1). */
 export function registerJwks(app: FastifyInstance, jwks: () => string): void {

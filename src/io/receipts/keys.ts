@@ -31,7 +31,7 @@ const OWN_KEY = "receipt-key.pem";
 const KNOWN_KEYS = "receipt-keys";
 
 /** A key file that cannot be used; the message names it and says what would be right. */
-export class KeyFileError extends Error {
+class KeyFileError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = "KeyFileError";
