@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import type { Contender, Fact, Goal, OpenSuite, Suite } from "./suite.ts";
 
 /** How long and how often. */
@@ -15,6 +16,9 @@ export interface ContenderResult {
   readonly max: number;
   /** To the base, the median of the ratios within each round. */
   readonly ratio: number;
+  /** Processor time of its own process for an operation, in microseconds; unlike a rate it hardly
+   * changes when the machine is busy. */
+  readonly cpuMicroseconds: number | undefined;
 }
 
 export interface GoalResult extends Goal {
@@ -67,8 +71,13 @@ export async function runSuite(
 /** Code that has run for a while is other code: it has been compiled for what it does. */
 const WARM_UP = 3;
 
-/** By contender, its rate in each round. */
-type Rates = ReadonlyMap<string, readonly number[]>;
+/** By contender, what each round found. */
+type Rates = ReadonlyMap<string, readonly Measurement[]>;
+
+interface Measurement {
+  readonly rate: number;
+  readonly cpuMicroseconds: number | undefined;
+}
 
 /**
  * Each round measures every contender once, starting with another each time, so that whatever else
@@ -80,28 +89,56 @@ async function measureRounds(
   rounds: number,
   tell: (line: string) => void,
 ): Promise<Rates> {
-  const rates = new Map<string, number[]>(contenders.map(({ name }) => [name, []]));
+  const rates = new Map<string, Measurement[]>(contenders.map(({ name }) => [name, []]));
   for (let round = 0; round <= rounds; round++) {
     const first = round % contenders.length;
     const order = [...contenders.slice(first), ...contenders.slice(0, first)];
     for (const contender of order) {
-      const rate = await contender.measure(round === 0 ? seconds * WARM_UP : seconds);
-      if (round > 0) rates.get(contender.name)?.push(rate);
+      const measured = await measureOnce(contender, round === 0 ? seconds * WARM_UP : seconds);
+      if (round > 0) rates.get(contender.name)?.push(measured);
       const when = round === 0 ? "warm-up" : `round ${round} of ${rounds}`;
-      tell(`${when}: ${contender.name} ${Math.round(rate).toLocaleString("en")}`);
+      tell(`${when}: ${contender.name} ${Math.round(measured.rate).toLocaleString("en")}`);
     }
   }
   return rates;
 }
 
+async function measureOnce(contender: Contender, seconds: number): Promise<Measurement> {
+  const start = performance.now();
+  const before = processorSeconds(contender.processId);
+  const rate = await contender.measure(seconds);
+  const after = processorSeconds(contender.processId);
+  const operations = (rate * (performance.now() - start)) / 1000;
+  const isKnown = before !== undefined && after !== undefined;
+  return { rate, cpuMicroseconds: isKnown ? ((after - before) * 1e6) / operations : undefined };
+}
+
+/** Ticks of the clock that Linux counts processor time by, in a second. */
+const TICKS = 100;
+
+/** What a process has used so far (proc(5), fields 14 and 15); undefined where nobody tells. */
+function processorSeconds(processId: number | undefined): number | undefined {
+  if (processId === undefined) return undefined;
+  try {
+    const stat = readFileSync(`/proc/${processId}/stat`, "utf8");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return (Number(fields[11]) + Number(fields[12])) / TICKS;
+  } catch {
+    return undefined;
+  }
+}
+
 function summarise(contender: Contender, open: OpenSuite, rates: Rates): ContenderResult {
-  const own = rates.get(contender.name) ?? [];
+  const measured = rates.get(contender.name) ?? [];
+  const own = measured.map(({ rate }) => rate);
+  const cpu = measured.flatMap(({ cpuMicroseconds }) => cpuMicroseconds ?? []);
   return {
     name: contender.name,
     median: median(own),
     min: Math.min(...own),
     max: Math.max(...own),
     ratio: ratioOf(contender.name, open.contenders[0].name, rates),
+    cpuMicroseconds: cpu.length === 0 ? undefined : median(cpu),
   };
 }
 
@@ -112,7 +149,9 @@ function judge(goal: Goal, rates: Rates): GoalResult {
 
 function ratioOf(contender: string, against: string, rates: Rates): number {
   const others = rates.get(against) ?? [];
-  return median((rates.get(contender) ?? []).map((rate, round) => rate / (others[round] ?? 0)));
+  return median(
+    (rates.get(contender) ?? []).map(({ rate }, round) => rate / (others[round]?.rate ?? 0)),
+  );
 }
 
 /** The middle value, or the mean of the two in the middle. */

@@ -23,6 +23,8 @@ export interface OpenSuite {
 /** One of the things that are compared. */
 export interface Contender {
   readonly name: string;
+  /** Where the work is done in another process, whose processor time is then told (Linux). */
+  readonly processId?: number | undefined;
   /** Works for about so many seconds, and returns how many operations a second were done. */
   measure(seconds: number): number | Promise<number>;
 }

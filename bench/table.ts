@@ -8,8 +8,9 @@ export function table(result: SuiteResult): string {
     rate(contender.min),
     rate(contender.max),
     contender.ratio.toFixed(3),
+    contender.cpuMicroseconds?.toFixed(1) ?? "",
   ]);
-  const header = ["", `median ${result.unit}`, "min", "max", "ratio"];
+  const header = ["", `median ${result.unit}`, "min", "max", "ratio", "cpu µs"];
   const goals = result.goals.map(
     (goal) =>
       `${verdict(goal.reached)} ${goal.contender} / ${goal.against}: ${goal.ratio.toFixed(3)}, at least ${goal.atLeast}`,

@@ -36,7 +36,7 @@ function contender(name: string, server: Server, tool: LoadTool): Contender {
   const requests = checksOf(VISITS, tool.idMark);
   const run = (seconds: number): Promise<number> =>
     tool.run(server.port, requests, { connections: CONNECTIONS, seconds });
-  return { name, measure: run };
+  return { name, processId: server.processId, measure: run };
 }
 
 function idleMemory(server: Server): readonly Fact[] {
