@@ -45,7 +45,7 @@ export const EVENT_COLUMNS: readonly (readonly [keyof DecisionEvent, ColumnKind]
 ];
 
 /** The columns that tie a stored event to the one before it in its writer's chain. */
-export const LINK_COLUMNS: readonly (readonly [string, ColumnKind])[] = [
+const LINK_COLUMNS: readonly (readonly [string, ColumnKind])[] = [
   ["writer_id", "text"],
   ["seq", "integer"],
   ["prev_hash", "text"],
