@@ -45,8 +45,9 @@ it(
       wall.sidecar.process().child.kill("SIGHUP");
       memory.push(residentMegabytes());
     }
-    const { answered, wrong } = await load.stop();
+    const { answered, wrong, gaveUp } = await load.stop();
     expect(wrong).toEqual({});
+    expect(gaveUp).toBe(0);
     expect(answered).toBeGreaterThan(SECONDS * 20);
     const warm = memory.slice(Math.floor(memory.length / 3));
     const growth = median(warm.slice(warm.length / 2)) / median(warm.slice(0, warm.length / 2));

@@ -2,6 +2,7 @@ import type { Verification } from "../../src/core/bot/bot.ts";
 import type { Proof } from "../../src/core/bot/proof.ts";
 import { readClientAddress } from "../../src/core/client-address.ts";
 import type { DecisionEvent } from "../../src/core/event.ts";
+import type { Charge } from "../../src/core/limit.ts";
 import type { Policy } from "../../src/core/policy/policy.ts";
 import type { CrawlRequest } from "../../src/core/request.ts";
 import { parseTarget } from "../../src/core/target.ts";
@@ -9,6 +10,7 @@ import {
   createGate,
   type Gate,
   type Outcome,
+  type SpendPort,
   type VerifierPort,
   type Visit,
 } from "../../src/gate.ts";
@@ -45,6 +47,8 @@ export function requestFor(asked: Asked = {}): CrawlRequest {
 export interface TestGate {
   readonly gate: Gate;
   readonly events: readonly DecisionEvent[];
+  /** What was asked of the buckets, in order. */
+  readonly charges: readonly Charge[];
   /** How often the network would have been asked. */
   readonly asked: () => number;
   judge(policy: Policy, request: CrawlRequest): Outcome | Promise<Outcome>;
@@ -60,9 +64,9 @@ export type Findings =
       readonly comes: Verification;
     };
 
-export function testGate(findings: Findings): TestGate {
+export function testGate(findings: Findings, buckets: SpendPort = memoryLimits()): TestGate {
   const events: DecisionEvent[] = [];
-  const limits = createMemoryLimits();
+  const charges: Charge[] = [];
   let nowMs = 1_700_000_000_000;
   let ids = 0;
   let asked = 0;
@@ -88,7 +92,10 @@ export function testGate(findings: Findings): TestGate {
   };
   const gate = createGate({
     verifier,
-    spend: limits.spend,
+    spend: (asked, atMs) => {
+      charges.push(...asked);
+      return buckets(asked, atMs);
+    },
     record: (event) => {
       events.push(event);
     },
@@ -103,6 +110,7 @@ export function testGate(findings: Findings): TestGate {
   return {
     gate,
     events,
+    charges,
     asked: () => asked,
     judge: (policy, request) => {
       const visit: Visit = { policy, request, requestId: undefined, startedMs: nowMs };
@@ -112,4 +120,8 @@ export function testGate(findings: Findings): TestGate {
       nowMs += ms;
     },
   };
+}
+
+function memoryLimits(): SpendPort {
+  return createMemoryLimits().spend;
 }
