@@ -17,7 +17,12 @@ import type { Policy } from "../../../src/core/policy/policy.ts";
 import { receiptClaims } from "../../../src/core/receipt.ts";
 import { checkReceipt, type JsonObject } from "../../../src/core/receipt-check.ts";
 import { readReceipt, signReceipt } from "../../../src/io/receipts/jws.ts";
-import { loadReceiptKeys, makePrivateKey, readPrivateKey } from "../../../src/io/receipts/keys.ts";
+import {
+  findKeyFaults,
+  loadReceiptKeys,
+  makePrivateKey,
+  readPrivateKey,
+} from "../../../src/io/receipts/keys.ts";
 import { publicJwkOf, readPublicKeys } from "../../../src/io/receipts/public-keys.ts";
 import { createSealer } from "../../../src/io/receipts/sealer.ts";
 import { policyFrom } from "../../support/compile.ts";
@@ -226,6 +231,15 @@ describe("keys", () => {
     if (text !== undefined) writeFileSync(file, text, { mode: 0o600 });
     const loaded = loadReceiptKeys([policyWith(`, signer: {key_file: ${file}}`)], folder);
     expect(loaded.kind === "faulty" && loaded.faults[0]).toContain(line);
+  });
+
+  test("that a check of the policy cannot use are told, and nothing is made", () => {
+    const missing = policyWith(`, signer: {key_file: ${join(folder, "none.pem")}}`);
+    const usable = policyWith(`, signer: {key_file: ${keyIn("own.pem")}}`);
+    expect(findKeyFaults([missing, usable, policyWith("")])).toEqual([
+      expect.stringContaining("none.pem` cannot be read"),
+    ]);
+    expect(readdirSync(folder)).toEqual(["own.pem"]);
   });
 
   test("of earlier times stay published, so that old receipts can still be checked", async () => {
