@@ -113,5 +113,11 @@ function measure(metrics: Metrics, decisions: DecisionLog, ledger: Ledger | unde
   gauge("crawlwall_ledger_queued", "Events that wait", () => ledger.counters().queued);
   gauge("crawlwall_ledger_written", "Events written", () => ledger.counters().written);
   gauge("crawlwall_ledger_dropped", "Events lost", () => ledger.counters().dropped);
+  gauge("crawlwall_ledger_rejected", "Events refused", () => ledger.counters().rejected);
+  gauge(
+    "crawlwall_ledger_queued_bytes",
+    "What waits takes up",
+    () => ledger.counters().queuedBytes,
+  );
   gauge("crawlwall_ledger_errors", "Writes that failed", () => ledger.counters().errors);
 }
