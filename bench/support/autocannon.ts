@@ -2,7 +2,7 @@ import autocannon from "autocannon";
 
 /*
  * A process of its own for the load: `node autocannon.ts '{"port", "requests", "connections",
- * "seconds"}'` prints `RATE <requests a second> BAD <failures>`.
+ * "seconds"}'` prints `GOOD <2xx answers> BAD <others> SECONDS <time>`.
  */
 
 const { port, requests, connections, seconds } = JSON.parse(process.argv[2] ?? "{}");
@@ -14,4 +14,4 @@ const result = await autocannon({
   requests,
 });
 const bad = result.errors + result.timeouts + result.non2xx;
-console.log(`RATE ${result["2xx"] / result.duration} BAD ${bad}`);
+console.log(`GOOD ${result["2xx"]} BAD ${bad} SECONDS ${result.duration}`);
