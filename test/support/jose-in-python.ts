@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -59,11 +59,9 @@ function hasJose(python: string, env: Readonly<Record<string, string>>): boolean
 }
 
 function joseOf(python: string, env: Readonly<Record<string, string>>): PythonJose {
-  const file = join(mkdtempSync(join(tmpdir(), "crawlwall-python-")), "verify.py");
-  writeFileSync(file, PROGRAM);
   return (jwks, receipt, event) => {
     const input = JSON.stringify({ jwks: JSON.parse(jwks), receipt, event });
-    const run = spawnSync(python, [file], { env: { ...process.env, ...env }, input });
+    const run = spawnSync(python, ["-c", PROGRAM], { env: { ...process.env, ...env }, input });
     if (run.status !== 0) throw new Error(run.stderr.toString());
     return JSON.parse(run.stdout.toString());
   };
