@@ -176,10 +176,18 @@ function isSameVerdict(a: Answer, b: Answer): boolean {
 export function isSameAnswer(policy: Policy, a: Answer, b: Answer): boolean {
   return (
     isSameVerdict(a, b) &&
-    !(a.rule.receipt && policy.receipts.enabled) &&
+    !(policy.receipts.enabled && mayBeSealed(a)) &&
     a.shadowed.length === b.shadowed.length &&
     a.shadowed.every((rule, index) => rule === b.shadowed[index]) &&
     sameBuckets(a, b, true)
+  );
+}
+
+/** Whether the rule that decides asks for a receipt: the one chosen, or a limit that has no token. */
+function mayBeSealed(answer: Answer): boolean {
+  return (
+    answer.rule.receipt ||
+    answer.limited.some(({ rule }) => rule.receipt && rule.mode === "enforce")
   );
 }
 
