@@ -33,10 +33,6 @@ async function exportEvents(options: Options): Promise<ExitCode> {
   const nowMs = Date.now();
   const since = options.since && readTime("--since", options.since, nowMs);
   const until = options.until && readTime("--until", options.until, nowMs);
-  // A reader that has enough, such as `head`, is no failure.
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    process.exit(error.code === "EPIPE" ? EXIT.fine : EXIT.cannotRun);
-  });
   return withLedger(options, "read", async (query) => {
     if (options.format === "csv") process.stdout.write(`${CSV_HEADER}${end}`);
     let after: EventPlace | undefined;

@@ -35,6 +35,7 @@ async function createProgram(called: string | undefined): Promise<Command> {
 
 /** Runs the command line; the arguments are those after the program's name. Returns the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
+  process.stdout.off("error", endWithoutReader).on("error", endWithoutReader);
   try {
     const program = await createProgram(args[0]);
     await program.parseAsync(args, { from: "user" });
@@ -45,4 +46,9 @@ export async function main(args: readonly string[]): Promise<number> {
     return EXIT.cannotRun;
   }
   return typeof process.exitCode === "number" ? process.exitCode : EXIT.fine;
+}
+
+/** A reader that has enough, such as `head`, is no failure; a disk that is full is. */
+function endWithoutReader(error: NodeJS.ErrnoException): void {
+  process.exit(error.code === "EPIPE" ? EXIT.fine : EXIT.cannotRun);
 }
