@@ -30,11 +30,11 @@ const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** Opens the decision log. Rejects where the file cannot be opened. */
 export async function openDecisionLog(options: DecisionLogOptions): Promise<DecisionLog> {
   const isTerminal = options.file === undefined && process.stdout.isTTY;
-  return isTerminal ? openPretty() : openLines(options);
+  return isTerminal ? openPretty(options) : openLines(options);
 }
 
 function openLines(options: DecisionLogOptions): DecisionLog {
-  const { ip, hashAddress } = options;
+  const mask = maskWith(options);
   const destination = pino.destination({
     dest: options.file ?? 1,
     mkdir: true,
@@ -46,8 +46,6 @@ function openLines(options: DecisionLogOptions): DecisionLog {
     dropped += 1;
   });
   destination.on("error", options.onError);
-  const mask = (event: DecisionEvent): DecisionEvent =>
-    ip === "full" ? event : { ...event, ip: maskAddress(event.ip, ip, hashAddress) };
   return {
     record: (event) => {
       destination.write(`${JSON.stringify(mask(event))}\n`);
@@ -64,8 +62,17 @@ function openLines(options: DecisionLogOptions): DecisionLog {
   };
 }
 
+function maskWith({
+  ip,
+  hashAddress,
+}: DecisionLogOptions): (event: DecisionEvent) => DecisionEvent {
+  return (event) =>
+    ip === "full" ? event : { ...event, ip: maskAddress(event.ip, ip, hashAddress) };
+}
+
 /** For a person at a terminal: one line a decision, with what he looks for first. */
-async function openPretty(): Promise<DecisionLog> {
+async function openPretty(options: DecisionLogOptions): Promise<DecisionLog> {
+  const mask = maskWith(options);
   // Loaded for a terminal alone: a service must be back quickly after a restart.
   const { default: pretty } = await import("pino-pretty");
   const stream: Writable = pretty({
@@ -76,7 +83,7 @@ async function openPretty(): Promise<DecisionLog> {
     messageFormat: (event) => describe(event),
   });
   return {
-    record: (event) => stream.write(`${JSON.stringify(event)}\n`),
+    record: (event) => stream.write(`${JSON.stringify(mask(event))}\n`),
     reopen: () => undefined,
     dropped: () => 0,
     close: async () => undefined,
