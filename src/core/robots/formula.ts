@@ -196,9 +196,9 @@ function partsOf(term: Term): readonly Term[] {
 export type Outcomes = number;
 
 export const HOLDS = 1;
-export const FAILS_TO_HOLD = 2;
+const FAILS_TO_HOLD = 2;
 /** An error of evaluation: the rule does not match. */
-export const ERROR = 4;
+const ERROR = 4;
 
 /** What a condition may come to for a path, by what robots.txt can see. */
 export function outcomesOf(formula: Formula, path: string): Outcomes {

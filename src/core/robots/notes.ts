@@ -79,7 +79,7 @@ function cutNotes(outlook: Outlook): readonly RobotsNote[] {
 }
 
 /** The path as a URL has it; a plain letter stands for the rest. */
-export function witnessOf(point: Point): string {
+function witnessOf(point: Point): string {
   return escapePath(point.path.replaceAll(OTHER, "x"));
 }
 
