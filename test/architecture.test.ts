@@ -31,7 +31,7 @@ const ALLOWED: Readonly<Record<Room, readonly Room[]>> = {
   core: [],
   "gate.ts": ["core"],
   audit: ["core"],
-  "io/ledger": ["core"],
+  "io/ledger": ["core", "io"],
   "io/limits": ["core", "gate.ts"],
   "io/receipts": ["core", "io"],
   "io/verify": ["core", "gate.ts"],

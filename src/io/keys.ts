@@ -16,8 +16,9 @@ export function openSecret(dataDir: string, name: string): Buffer {
   const file = join(dataDir, name);
   const text = readOrMake(file, () => randomBytes(SECRET_BYTES).toString("base64url"));
   const secret = Buffer.from(text.trim(), "base64url");
-  if (secret.length < SECRET_BYTES)
+  if (secret.length < SECRET_BYTES) {
     throw new Error(`${file} holds no secret; remove it to make one`);
+  }
   return secret;
 }
 
@@ -27,7 +28,8 @@ export function openSecret(dataDir: string, name: string): Buffer {
  */
 export function readOrMake(file: string, make: () => string): string {
   if (!existsSync(file)) {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    // The folder is open: the proxy reads its robots.txt files. What is secret is closed itself.
+    mkdirSync(dirname(file), { recursive: true });
     try {
       // Fails where it exists: another process of this installation may have made it just now.
       writeFileSync(file, make(), { flag: "wx", mode: 0o600 });

@@ -5,9 +5,11 @@ import {
   hash,
   type KeyObject,
 } from "node:crypto";
+import { join } from "node:path";
 import { canonicalJson } from "../../core/canonical-json.ts";
 import type { Cut } from "../../core/ledger/cuts.ts";
-import { readIfThere, readOrMake } from "./secrets.ts";
+import { readOrMake } from "../keys.ts";
+import { readIfThere } from "./secrets.ts";
 
 const CHECKPOINT_TYPE = "crawlwall-checkpoint+jwt";
 
@@ -47,7 +49,7 @@ const KEY_FILE = "ledger-key.pem";
 
 /** This installation's Ed25519 key in PEM, made in the data directory (mode 0600) at first use. */
 export function readSigningKey(dataDir: string): string {
-  return readOrMake(dataDir, KEY_FILE, () =>
+  return readOrMake(join(dataDir, KEY_FILE), () =>
     generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
   );
 }
