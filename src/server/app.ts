@@ -44,6 +44,8 @@ export function createApp(options: AppOptions): FastifyInstance {
     // Our own query is the proxy's or the visitor's, and never read.
     routerOptions: { querystringParser: () => NO_QUERY },
     requestIdHeader: false,
+    // A route that cannot be decoded never reaches the error handler.
+    frameworkErrors: (_error, _request, reply) => send(reply, problem(400, "bad_request", false)),
     genReqId: () => "",
   });
   acceptEverything(app);

@@ -132,8 +132,9 @@ function keep(fields: Collected, name: string, value: string): void {
     case "x-request-id":
       fields.requestId ??= value;
       return;
+    // RFC 8470, 5.1: several of them are as good as one `1`, so a visitor's own hides nothing.
     case "early-data":
-      fields.earlyData ??= value;
+      fields.earlyData = fields.earlyData === undefined ? value : "1";
   }
 }
 

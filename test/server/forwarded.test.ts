@@ -89,3 +89,13 @@ test("a request id counts for nothing where the proxy does not overwrite it", ()
   const raw = flat({ ...COMPLETE, "X-Request-Id": "8f14e45f-ceea-467f" });
   expect(readForwarded(raw, false)).toMatchObject({ forwarded: { requestId: undefined } });
 });
+
+test.each([
+  [["1"], true],
+  [["0"], false],
+  [["0", "1"], true],
+  [["0", "0"], true],
+])("Early-Data of %j is early: %s (RFC 8470, 5.1)", (values, isEarlyData) => {
+  const raw = [...flat(COMPLETE), ...values.flatMap((value) => ["Early-Data", value])];
+  expect(readForwarded(raw, false)).toMatchObject({ forwarded: { isEarlyData } });
+});
