@@ -118,10 +118,19 @@ function readKeys({ publicKey, jwks }: Options): PublicKeys {
     throw new CannotRun(["name either `--public-key` or `--jwks`"]);
   }
   const file = publicKey ?? jwks ?? "";
+  const text = readText(file);
   try {
-    return readPublicKeys(readFileSync(file, "utf8"));
+    return readPublicKeys(text);
   } catch (error) {
     throw new CannotRun([`\`${file}\` holds no Ed25519 public key`], { cause: error });
+  }
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new CannotRun([`\`${file}\` cannot be read`], { cause: error });
   }
 }
 
