@@ -47,6 +47,10 @@ const NOT_PUBLIC_IPV4: readonly (readonly [number, number])[] = [
   [0xe0000000, 0xffffffff], // 224.0.0.0/3, multicast, reserved, broadcast
 ];
 
+// Flat, as numbers from 2^31 on are slow to take out of arrays of arrays.
+const FIRSTS: Float64Array = Float64Array.from(NOT_PUBLIC_IPV4, ([first]) => first);
+const LASTS: Float64Array = Float64Array.from(NOT_PUBLIC_IPV4, ([, last]) => last);
+
 /** By the first octet, whether any such block starts with it: for most addresses none does. */
 const HAS_NOT_PUBLIC: Uint8Array = Uint8Array.from({ length: 256 }, (_, octet) =>
   Number(NOT_PUBLIC_IPV4.some(([first, last]) => first >>> 24 <= octet && octet <= last >>> 24)),
@@ -64,10 +68,9 @@ export function isPublicAddress(address: Address): boolean {
 /** {@link isPublicAddress} for an IPv4 address as an unsigned 32-bit number. */
 export function isPublicIPv4(value: number): boolean {
   if (HAS_NOT_PUBLIC[value >>> 24] === 0) return true;
-  for (const [first, last] of NOT_PUBLIC_IPV4) {
-    if (value <= last) return value < first;
-  }
-  return true;
+  let index = 0;
+  while (value > (LASTS[index] ?? value)) index += 1;
+  return value < (FIRSTS[index] ?? Number.POSITIVE_INFINITY);
 }
 
 /** Only 2000::/3 is given out; of it 2001::/23 (Teredo and more), 2002::/16 (6to4) are not clients. */

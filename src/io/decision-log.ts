@@ -42,20 +42,29 @@ function openLines(options: DecisionLogOptions): DecisionLog {
     maxLength: MAX_WAITING_BYTES,
   });
   let dropped = 0;
-  destination.on("drop", () => {
-    dropped += 1;
+  destination.on("drop", (lines: string) => {
+    dropped += lines.split("\n").length - 1;
   });
   destination.on("error", options.onError);
+  let waiting = "";
+  // The lines of one turn of the event loop are one write.
+  const write = (): void => {
+    if (waiting !== "") destination.write(waiting);
+    waiting = "";
+  };
   return {
     record: (event) => {
-      destination.write(`${JSON.stringify(mask(event))}\n`);
+      if (waiting === "") setImmediate(write);
+      waiting += `${JSON.stringify(mask(event))}\n`;
     },
     reopen: () => {
+      write();
       if (options.file !== undefined) destination.reopen();
     },
     dropped: () => dropped,
     close: () =>
       new Promise((resolve) => {
+        write();
         destination.once("close", resolve);
         destination.end();
       }),

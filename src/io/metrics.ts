@@ -108,9 +108,15 @@ function createDecisionCounts(registry: Registry): (event: DecisionEvent) => voi
 
 type Tally = (...labels: readonly string[]) => void;
 
+/** Counts by label values, a level of maps for each label. */
+interface Branch {
+  readonly next: Map<string, Branch>;
+  count: number;
+}
+
 /**
- * A counter whose label values are joined into one key: counting is one look-up, and the library's
- * own bookkeeping is done when somebody asks.
+ * A counter that is counted in maps: the values are few, and looking one up costs nothing against the
+ * library's own bookkeeping, which is done when somebody asks.
  */
 function createTally(
   registry: Registry,
@@ -118,7 +124,7 @@ function createTally(
   help: string,
   labelNames: readonly string[],
 ): Tally {
-  const tallies = new Map<string, { readonly labels: readonly string[]; count: number }>();
+  const root: Branch = { next: new Map(), count: 0 };
   const counter: Counter = new Counter({
     name,
     help,
@@ -126,15 +132,25 @@ function createTally(
     registers: [registry],
     collect: () => {
       counter.reset();
-      for (const { labels, count } of tallies.values()) counter.labels(...labels).inc(count);
+      publish(counter, root, []);
     },
   });
   return (...labels) => {
-    const key = labels.join("\u0000");
-    const tally = tallies.get(key);
-    if (tally === undefined) tallies.set(key, { labels, count: 1 });
-    else tally.count += 1;
+    let branch = root;
+    for (const label of labels) branch = branch.next.get(label) ?? grow(branch, label);
+    branch.count += 1;
   };
+}
+
+function grow(branch: Branch, label: string): Branch {
+  const next: Branch = { next: new Map(), count: 0 };
+  branch.next.set(label, next);
+  return next;
+}
+
+function publish(counter: Counter, branch: Branch, labels: readonly string[]): void {
+  if (branch.count > 0) counter.labels(...labels).inc(branch.count);
+  for (const [label, next] of branch.next) publish(counter, next, [...labels, label]);
 }
 
 function createReloads(registry: Registry): Pick<Metrics, "reloaded" | "reloadFailed"> {

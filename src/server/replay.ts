@@ -27,10 +27,7 @@ interface Kept {
 /** Makes an empty memory of answers. One per route: an id means nothing across routes. */
 export function createReplays(): Replays {
   const kept = new Map<string, Kept>();
-  // The ids in order of age. Asking the Map itself for its oldest key walks over all those that were
-  // deleted before it.
-  const ages: string[] = [];
-  let next = 0;
+  const ages: Ages = { ids: [], untilMs: new Float64Array(MAX_IDS), first: 0, next: 0 };
   return {
     find: (forwarded, nowMs) => {
       const { requestId } = forwarded;
@@ -44,12 +41,36 @@ export function createReplays(): Replays {
       const isNew = !kept.has(requestId);
       kept.set(requestId, { forwarded, reply, untilMs: nowMs + KEPT_MS });
       if (!isNew) return;
-      const oldest = ages[next];
+      forgetExpired(kept, ages, nowMs);
+      const oldest = ages.ids[ages.next];
       if (oldest !== undefined) kept.delete(oldest);
-      ages[next] = requestId;
-      next = (next + 1) % MAX_IDS;
+      ages.ids[ages.next] = requestId;
+      ages.untilMs[ages.next] = nowMs + KEPT_MS;
+      ages.next = (ages.next + 1) % MAX_IDS;
     },
   };
+}
+
+/**
+ * The ids in a ring, in order of age. Asking the Map itself for its oldest key walks over all those
+ * that were deleted before it.
+ */
+interface Ages {
+  readonly ids: (string | undefined)[];
+  readonly untilMs: Float64Array;
+  first: number;
+  next: number;
+}
+
+/** Two at a time, while one comes: so that a quiet hour after a busy one holds little. */
+function forgetExpired(kept: Map<string, Kept>, ages: Ages, nowMs: number): void {
+  for (let count = 0; count < 2; count += 1) {
+    const oldest = ages.ids[ages.first];
+    if (oldest === undefined || (ages.untilMs[ages.first] ?? 0) >= nowMs) return;
+    kept.delete(oldest);
+    ages.ids[ages.first] = undefined;
+    ages.first = (ages.first + 1) % MAX_IDS;
+  }
 }
 
 /** An id alone proves nothing: a client may have chosen it where the proxy does not overwrite it. */
