@@ -14,6 +14,7 @@ import { formatFault } from "./core/policy/fault.ts";
 import type { Policy } from "./core/policy/policy.ts";
 import { createGate, type Gate } from "./gate.ts";
 import { createEventIds } from "./io/event-id.ts";
+import { openSecret } from "./io/keys.ts";
 import { createMemoryLimits } from "./io/limits/memory.ts";
 import { createMetrics, type Metrics, type PolicyInfo } from "./io/metrics.ts";
 import { EMBEDDED_POLICY, policiesPath, watchPolicyFiles } from "./io/policy-files.ts";
@@ -27,7 +28,7 @@ import { type Authz, createForwardAuth } from "./server/authz.ts";
 import type { Health } from "./server/health.ts";
 import { type ListenAddress, type Listening, listen } from "./server/listen.ts";
 import { createRobotsAnswer } from "./server/robots.ts";
-import type { Settings } from "./settings.ts";
+import { isReachable, type Settings } from "./settings.ts";
 
 /** A running sidecar. */
 export interface Service {
@@ -98,7 +99,8 @@ async function listenWith(
     sharedKey,
     log: httpLog,
   });
-  const admin = createAdmin({ log: httpLog, hosts: settings.adminHosts, metrics });
+  const token = adminToken(settings);
+  const admin = createAdmin({ log: httpLog, hosts: settings.adminHosts, token, metrics });
   const listening = await open("--listen", app, settings.listen);
   const operators = settings.admin && (await openBeside(listening, admin, settings.admin));
   const { address } = listening;
@@ -184,6 +186,17 @@ function readSharedKey(file: string | undefined): string | undefined {
     throw new StartError([`--shared-key-file: ${file} holds fewer than 16 characters`]);
   }
   return key;
+}
+
+/** Where other machines can ask, they have to show what only this data directory holds. */
+function adminToken({ admin, dataDir }: Settings): string | undefined {
+  if (admin === undefined || !isReachable(admin)) return undefined;
+  try {
+    return openSecret(dataDir, "admin.token").toString("base64url");
+  } catch (error) {
+    const cause = error instanceof Error ? error.message : String(error);
+    throw new StartError([`--admin: ${cause}`], { cause: error });
+  }
 }
 
 function openVerifierFor(settings: Settings, log: Logger): Verifier {

@@ -196,10 +196,16 @@ function readInterval(
 /** Whoever reaches the listener can forge every input: without a key it stays on this machine. */
 function checkReach(settings: Settings, faults: string[]): void {
   const { listen, sharedKeyFile } = settings;
-  if (listen.kind === "unix" || sharedKeyFile !== undefined || isLoopback(listen.host)) return;
+  if (sharedKeyFile !== undefined || !isReachable(listen)) return;
+  const host = listen.kind === "tcp" ? listen.host : "";
   faults.push(
-    `--listen: \`${listen.host}\` can be reached from other machines; listen on 127.0.0.1 or a unix socket, or name a --shared-key-file`,
+    `--listen: \`${host}\` can be reached from other machines; listen on 127.0.0.1 or a unix socket, or name a --shared-key-file`,
   );
+}
+
+/** Whether other machines may reach a listener: it is neither a unix socket nor on loopback. */
+export function isReachable(address: ListenAddress): boolean {
+  return address.kind === "tcp" && !isLoopback(address.host);
 }
 
 function isLoopback(host: string): boolean {
