@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, unlinkSync } from "node:fs";
+import { chmodSync, statSync, unlinkSync } from "node:fs";
 import type { Server } from "node:http";
 import net from "node:net";
 import type { FastifyInstance } from "fastify";
@@ -40,7 +40,9 @@ export async function listen(app: FastifyInstance, where: ListenAddress): Promis
 
 /** A killed process leaves its socket file behind; a living one must not lose it. */
 async function removeStaleSocket(path: string): Promise<void> {
-  if (!existsSync(path)) return;
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return;
+  if (!found.isSocket()) throw new Error(`${path} is there, and is no socket`);
   const isAlive = await new Promise<boolean>((resolve) => {
     const probe = net.connect(path);
     probe.once("connect", () => resolve(true)).once("error", () => resolve(false));
