@@ -194,6 +194,16 @@ describe("a policy with faults", () => {
   });
 });
 
+test.each([
+  [65_536, "(loads)"],
+  [65_537, "2:53: rules[0].when: is longer than 65536 characters"],
+])("a condition of %s characters: %s", (length, line) => {
+  const condition = `"" != "${"x".repeat(length - 8)}"`;
+  expect(condition).toHaveLength(length);
+  const rules = `rules: [{ id: a, priority: 1, action: allow, when: '${condition}' }]`;
+  expect(faultLines(`${SITE}${rules}`)).toEqual([line]);
+});
+
 describe("several policies", () => {
   const site = (id: string, host: string) => ({
     file: `${id}.yaml`,

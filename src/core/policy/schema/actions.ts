@@ -117,8 +117,6 @@ export interface RuleSource {
   readonly tags: readonly string[];
 }
 
-const LONGEST_CONDITION = 16_384;
-
 /** One entry of `rules`. */
 export const ruleSchema: z.ZodType<RuleSource> = z
   .strictObject({
@@ -130,7 +128,6 @@ export const ruleSchema: z.ZodType<RuleSource> = z
     when: z
       .string()
       .refine((text) => text.trim() !== "", "is empty; write a condition such as `bot.claimed`")
-      .max(LONGEST_CONDITION, `is too long; at most ${LONGEST_CONDITION} characters`)
       .meta({ type: ["string", "boolean"] }),
     action: actionSchema,
     audit: z
