@@ -28,6 +28,7 @@ const ADVICE: readonly Advice[] = [
     "YAML takes the second `: ` for a map; put the text in quotes",
   ],
   ["UNEXPECTED_TOKEN", "node end", "YAML ends the value before this; put the whole text in quotes"],
+  ["RESOURCE_EXHAUSTION", "", "nested too deep; at most 32 levels"],
   ["BAD_INDENT", "same column", "this stands at another depth than the lines above; indent alike"],
 ];
 

@@ -69,6 +69,11 @@ describe("what values are", () => {
     });
   });
 
+  test.each([33, 50_000])("a list %s levels deep is told to be too deep", (levels) => {
+    const { faults } = readDocument("a.yaml", `a: ${"[".repeat(levels)}${"]".repeat(levels)}`);
+    expect(faults[0]?.message).toBe("nested too deep; at most 32 levels");
+  });
+
   test("a file of over 4 MiB is refused", () => {
     const { document, faults } = readDocument("a.yaml", `a: "${"x".repeat(4 * 1024 * 1024)}"`);
     expect(document).toBeUndefined();
