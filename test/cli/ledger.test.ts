@@ -147,6 +147,13 @@ describe("a ledger that is not there", () => {
     rmSync(empty, { recursive: true });
   });
 
+  test("is told from a fault of the command, and without the password", async () => {
+    const { code, notes } = await run("report", "--ledger", "postgres://u:secret@127.0.0.1:1/x");
+    expect(code).toBe(2);
+    expect(notes).toContain("--ledger: cannot be reached: ");
+    expect(notes).not.toContain("secret");
+  });
+
   test("is told from other files and other versions", async () => {
     const path = join(dataDir, "other.db");
     const other = new DatabaseSync(path);

@@ -34,8 +34,9 @@ export async function withLedger<T>(
       await reader.close();
     }
   } catch (error) {
-    if (error instanceof RefusedError || error instanceof UnavailableError) {
-      throw new CannotRun([error.message], { cause: error });
+    if (error instanceof RefusedError) throw new CannotRun([error.message], { cause: error });
+    if (error instanceof UnavailableError) {
+      throw new CannotRun([`--ledger: cannot be reached: ${error.message}`], { cause: error });
     }
     throw error;
   }
