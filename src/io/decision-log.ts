@@ -66,6 +66,8 @@ function openLines(options: DecisionLogOptions): DecisionLog {
       new Promise((resolve) => {
         write();
         destination.once("close", resolve);
+        // A reader that is gone or a disk that is full must not keep the process from ending.
+        destination.once("error", () => resolve());
         destination.end();
       }),
   };
