@@ -27,6 +27,11 @@ export interface DecisionLogOptions {
 /** What may wait for a slow reader or disk before lines are dropped and counted. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
+// A write costs as much as a decision: lines wait for others, but no longer than somebody who watches
+// the log would notice.
+const BATCH_MS = 20;
+const BATCH_LENGTH = 64 * 1024;
+
 /** Opens the decision log. Rejects where the file cannot be opened. */
 export async function openDecisionLog(options: DecisionLogOptions): Promise<DecisionLog> {
   const isTerminal = options.file === undefined && process.stdout.isTTY;
@@ -47,15 +52,18 @@ function openLines(options: DecisionLogOptions): DecisionLog {
   });
   destination.on("error", options.onError);
   let waiting = "";
-  // The lines of one turn of the event loop are one write.
+  let timer: NodeJS.Timeout | undefined;
   const write = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
     if (waiting !== "") destination.write(waiting);
     waiting = "";
   };
   return {
     record: (event) => {
-      if (waiting === "") setImmediate(write);
       waiting += `${JSON.stringify(mask(event))}\n`;
+      if (waiting.length >= BATCH_LENGTH) write();
+      else timer ??= setTimeout(write, BATCH_MS);
     },
     reopen: () => {
       write();
