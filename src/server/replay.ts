@@ -19,7 +19,6 @@ export interface Replays {
 }
 
 interface Kept {
-  readonly forwarded: Forwarded;
   readonly reply: Reply | Promise<Reply>;
   readonly untilMs: number;
 }
@@ -27,36 +26,46 @@ interface Kept {
 /** Makes an empty memory of answers. One per route: an id means nothing across routes. */
 export function createReplays(): Replays {
   const kept = new Map<string, Kept>();
-  const ages: Ages = { ids: [], untilMs: new Float64Array(MAX_IDS), first: 0, next: 0 };
+  const ages: Ages = { keys: [], untilMs: new Float64Array(MAX_IDS), first: 0, next: 0 };
   return {
     find: (forwarded, nowMs) => {
-      const { requestId } = forwarded;
-      const found = requestId === undefined ? undefined : kept.get(requestId);
-      if (found === undefined || found.untilMs < nowMs) return undefined;
-      return isSameRequest(found.forwarded, forwarded) ? found.reply : undefined;
+      if (forwarded.requestId === undefined) return undefined;
+      const found = kept.get(keyOf(forwarded));
+      return found === undefined || found.untilMs < nowMs ? undefined : found.reply;
     },
     keep: (forwarded, reply, nowMs) => {
-      const { requestId } = forwarded;
-      if (requestId === undefined) return;
-      const isNew = !kept.has(requestId);
-      kept.set(requestId, { forwarded, reply, untilMs: nowMs + KEPT_MS });
+      if (forwarded.requestId === undefined) return;
+      const key = keyOf(forwarded);
+      const untilMs = nowMs + KEPT_MS;
+      const isNew = !kept.has(key);
+      kept.set(key, { reply, untilMs });
       if (!isNew) return;
       forgetExpired(kept, ages, nowMs);
-      const oldest = ages.ids[ages.next];
+      const oldest = ages.keys[ages.next];
       if (oldest !== undefined) kept.delete(oldest);
-      ages.ids[ages.next] = requestId;
-      ages.untilMs[ages.next] = nowMs + KEPT_MS;
+      ages.keys[ages.next] = key;
+      ages.untilMs[ages.next] = untilMs;
       ages.next = (ages.next + 1) % MAX_IDS;
     },
   };
 }
 
 /**
- * The ids in a ring, in order of age. Asking the Map itself for its oldest key walks over all those
+ * All that has to be the same: an id alone proves nothing, as a client may have chosen it where the
+ * proxy does not overwrite it. One text, since what is kept costs the collector by the piece.
+ */
+function keyOf(forwarded: Forwarded): string {
+  const { requestId, method, scheme, host, uri, forwardedFor, userAgent, isEarlyData } = forwarded;
+  // A line feed cannot be part of a field: no two requests have one key.
+  return `${requestId}\n${method}\n${scheme}\n${host}\n${uri}\n${forwardedFor}\n${userAgent}\n${isEarlyData}`;
+}
+
+/**
+ * The keys in a ring, in order of age. Asking the Map itself for its oldest key walks over all those
  * that were deleted before it.
  */
 interface Ages {
-  readonly ids: (string | undefined)[];
+  readonly keys: (string | undefined)[];
   readonly untilMs: Float64Array;
   first: number;
   next: number;
@@ -65,23 +74,10 @@ interface Ages {
 /** Two at a time, while one comes: so that a quiet hour after a busy one holds little. */
 function forgetExpired(kept: Map<string, Kept>, ages: Ages, nowMs: number): void {
   for (let count = 0; count < 2; count += 1) {
-    const oldest = ages.ids[ages.first];
+    const oldest = ages.keys[ages.first];
     if (oldest === undefined || (ages.untilMs[ages.first] ?? 0) >= nowMs) return;
     kept.delete(oldest);
-    ages.ids[ages.first] = undefined;
+    ages.keys[ages.first] = undefined;
     ages.first = (ages.first + 1) % MAX_IDS;
   }
-}
-
-/** An id alone proves nothing: a client may have chosen it where the proxy does not overwrite it. */
-function isSameRequest(a: Forwarded, b: Forwarded): boolean {
-  return (
-    a.uri === b.uri &&
-    a.method === b.method &&
-    a.host === b.host &&
-    a.scheme === b.scheme &&
-    a.isEarlyData === b.isEarlyData &&
-    a.forwardedFor === b.forwardedFor &&
-    a.userAgent === b.userAgent
-  );
 }
