@@ -12,10 +12,22 @@ const MAX_IDS = 65_536;
  * recorded once, and the same bytes each time (contract 2, `--trust-request-id`).
  */
 export interface Replays {
-  /** The answer to an earlier copy of this request, or the one being made for it. */
-  find(forwarded: Forwarded, nowMs: number): Reply | Promise<Reply> | undefined;
-  /** Keeps the answer to a request that has an id. */
-  keep(forwarded: Forwarded, reply: Reply | Promise<Reply>, nowMs: number): void;
+  /** The answer to an earlier copy of a request, or the one being made for it; none without a key. */
+  find(key: string | undefined, nowMs: number): Reply | Promise<Reply> | undefined;
+  /** Keeps an answer; without a key, nothing. */
+  keep(key: string | undefined, reply: Reply | Promise<Reply>, nowMs: number): void;
+}
+
+/**
+ * What two copies of a request have in common; undefined without an id. An id alone proves nothing, as
+ * a client may have chosen it where the proxy does not overwrite it. One text, since what is kept costs
+ * the collector by the piece.
+ */
+export function replayKey(forwarded: Forwarded): string | undefined {
+  const { requestId, method, scheme, host, uri, forwardedFor, userAgent, isEarlyData } = forwarded;
+  if (requestId === undefined) return undefined;
+  // A line feed cannot be part of a field: no two requests have one key.
+  return `${requestId}\n${method}\n${scheme}\n${host}\n${uri}\n${forwardedFor}\n${userAgent}\n${isEarlyData}`;
 }
 
 interface Kept {
@@ -28,14 +40,12 @@ export function createReplays(): Replays {
   const kept = new Map<string, Kept>();
   const ages: Ages = { keys: [], untilMs: new Float64Array(MAX_IDS), first: 0, next: 0 };
   return {
-    find: (forwarded, nowMs) => {
-      if (forwarded.requestId === undefined) return undefined;
-      const found = kept.get(keyOf(forwarded));
+    find: (key, nowMs) => {
+      const found = key === undefined ? undefined : kept.get(key);
       return found === undefined || found.untilMs < nowMs ? undefined : found.reply;
     },
-    keep: (forwarded, reply, nowMs) => {
-      if (forwarded.requestId === undefined) return;
-      const key = keyOf(forwarded);
+    keep: (key, reply, nowMs) => {
+      if (key === undefined) return;
       const untilMs = nowMs + KEPT_MS;
       const isNew = !kept.has(key);
       kept.set(key, { reply, untilMs });
@@ -48,16 +58,6 @@ export function createReplays(): Replays {
       ages.next = (ages.next + 1) % MAX_IDS;
     },
   };
-}
-
-/**
- * All that has to be the same: an id alone proves nothing, as a client may have chosen it where the
- * proxy does not overwrite it. One text, since what is kept costs the collector by the piece.
- */
-function keyOf(forwarded: Forwarded): string {
-  const { requestId, method, scheme, host, uri, forwardedFor, userAgent, isEarlyData } = forwarded;
-  // A line feed cannot be part of a field: no two requests have one key.
-  return `${requestId}\n${method}\n${scheme}\n${host}\n${uri}\n${forwardedFor}\n${userAgent}\n${isEarlyData}`;
 }
 
 /**
