@@ -6,7 +6,7 @@ import type { Health } from "./health.ts";
 import { registerHealth } from "./health.ts";
 import { registerJwks } from "./jwks.ts";
 import { problem, type Reply } from "./reply.ts";
-import { createKeyCheck } from "./shared-key.ts";
+import { createKeyCheck } from "./secret-check.ts";
 
 /** What the listener for proxies is made of. */
 export interface AppOptions {

@@ -1,7 +1,8 @@
 import { messageOf, RefusedError, UnavailableError } from "./database.ts";
 import type { KeptPolicy, Ledger, LedgerLog, LedgerReader } from "./ledger.ts";
 import { describeLocation, parseLedgerUrl } from "./location.ts";
-import { createQueue, DEFAULT_QUEUE_LIMITS, type EventQueue, type QueueLimits } from "./queue.ts";
+import { createQueue, type EventQueue } from "./queue.ts";
+import { DEFAULT_QUEUE_LIMITS, type QueueLimits } from "./queue-options.ts";
 import { readInstance } from "./secrets.ts";
 import { readSigningKey } from "./signer.ts";
 import type { StoreMode } from "./store.ts";

@@ -6,7 +6,7 @@ import Fastify, {
   type onRequestHookHandler,
 } from "fastify";
 import { problem } from "../reply.ts";
-import { createSecretCheck } from "../shared-key.ts";
+import { createSecretCheck } from "../secret-check.ts";
 
 /** What the listener for operators is made of. */
 export interface AdminOptions {

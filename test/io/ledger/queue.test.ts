@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import type { AppendResult } from "../../../src/io/ledger/append.ts";
-import { createQueue, type EventQueue, type QueueLimits } from "../../../src/io/ledger/queue.ts";
+import { createQueue, type EventQueue } from "../../../src/io/ledger/queue.ts";
+import type { QueueLimits } from "../../../src/io/ledger/queue-options.ts";
 import { waitFor } from "../../support/wait.ts";
 import { sampleEvent } from "./sample.ts";
 
