@@ -49,6 +49,8 @@ interface Waiter {
 
 async function loadInThread(thread: LoadThread, path: string): Promise<LoadedSet> {
   clearTimeout(thread.idle);
+  // A load keeps the process up, a thread that waits for the next one does not.
+  thread.worker?.ref();
   try {
     return await collect(thread, path);
   } catch (error) {
@@ -56,6 +58,7 @@ async function loadInThread(thread: LoadThread, path: string): Promise<LoadedSet
     const cause = error instanceof Error ? error.message : String(error);
     return { kind: "faulty", faults: [`the policies could not be loaded: ${cause}`] };
   } finally {
+    thread.worker?.unref();
     thread.idle = setTimeout(() => end(thread), IDLE_MS);
     thread.idle.unref();
   }
@@ -130,8 +133,6 @@ function startWorker(thread: LoadThread): Worker {
   worker.on("message", (part: LoadPart) => thread.waiter?.resolve(part));
   worker.on("error", fail);
   worker.on("exit", () => fail(new Error("the loading thread ended")));
-  // Alone it keeps no process up.
-  worker.unref();
   return worker;
 }
 
