@@ -1,4 +1,5 @@
 import { itemsOf } from "../cel/apply.ts";
+import { innerTerms } from "../cel/foreign.ts";
 import { type CallTerm, type LoopTerm, type Term, valueTerm } from "../cel/term.ts";
 import { type Glob, globsOfPattern, matchesGlob } from "./glob.ts";
 import { rebuild } from "./rebuild.ts";
@@ -159,37 +160,7 @@ function collectInputs(term: Term, inputs: Set<string>): void {
   if (term.kind === "headers") inputs.add("request.headers");
   if (term.kind === "foreign") inputs.add("a map literal");
   if (term.kind === "call" && term.name === "header") inputs.add("request.headers");
-  for (const part of partsOf(term)) collectInputs(part, inputs);
-}
-
-function partsOf(term: Term): readonly Term[] {
-  switch (term.kind) {
-    case "every":
-    case "some":
-      return term.terms;
-    case "choice":
-      return [term.condition, term.yes, term.no];
-    case "call":
-      return term.args;
-    case "lookup":
-    case "has":
-      return [term.operand, term.key];
-    case "list":
-      return term.elements;
-    case "loop":
-      return [term.range, term.test, term.step].filter((part) => part !== undefined);
-    case "text":
-    case "address":
-      return [term.text];
-    case "value":
-    case "failure":
-    case "bot":
-    case "input":
-    case "headers":
-    case "variable":
-    case "foreign":
-      return [];
-  }
+  for (const part of innerTerms(term)) collectInputs(part, inputs);
 }
 
 /** What a condition may come to: a set of bits. */
