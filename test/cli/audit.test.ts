@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { startProgress } from "../../src/cli/audit/progress.ts";
-import { main } from "../../src/cli/main.ts";
 import { openLedger } from "../../src/io/ledger/open.ts";
 import { DELAY_CASES } from "../core/robots/crawl-delay-cases.ts";
+import { type Ran, runCommandLine } from "../support/command-line.ts";
 import { type RobotsServers, startRobotsServers } from "../support/robots-servers.ts";
 
 let folder: string;
@@ -20,32 +20,14 @@ afterEach(async () => {
   servers = undefined;
   rmSync(folder, { recursive: true });
   vi.restoreAllMocks();
-  process.exitCode = undefined;
 });
 
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly notes: string;
+function run(...args: readonly string[]): Promise<Ran> {
+  return runCommandLine(["audit", ...args, "--data-dir", join(folder, "data")]);
 }
 
-/** Runs the command line in this process and listens to what it writes. */
-async function run(...args: readonly string[]): Promise<Ran> {
-  process.exitCode = undefined;
-  const listen = (stream: NodeJS.WriteStream): string[] => {
-    const written: string[] = [];
-    vi.spyOn(stream, "write").mockImplementation((chunk) => written.push(String(chunk)) > 0);
-    return written;
-  };
-  const out = listen(process.stdout);
-  const notes = listen(process.stderr);
-  const code = await main(["audit", ...args, "--data-dir", join(folder, "data")]);
-  vi.restoreAllMocks();
-  return { code, out: out.join(""), notes: notes.join("") };
-}
-
-async function crawlDelay(...args: readonly string[]): Promise<Ran> {
-  return await run("crawl-delay", ...args);
+function crawlDelay(...args: readonly string[]): Promise<Ran> {
+  return run("crawl-delay", ...args);
 }
 
 function write(name: string, text: string): string {

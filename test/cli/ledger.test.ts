@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { main } from "../../src/cli/main.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { DecisionEvent } from "../../src/core/event.ts";
 import { eventToRow } from "../../src/core/ledger/row.ts";
 import { policyDocument } from "../../src/core/policy/hash.ts";
 import { ask } from "../io/ledger/contract.ts";
 import { sampleEvent } from "../io/ledger/sample.ts";
+import { type Ran, runCommandLine } from "../support/command-line.ts";
 import { policyFrom } from "../support/compile.ts";
 
 const POLICY = policyFrom(`
@@ -67,31 +67,10 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(dataDir, { recursive: true }));
 
-afterEach(() => {
-  vi.restoreAllMocks();
-  process.exitCode = undefined;
-});
-
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly notes: string;
-}
-
 /** Runs `crawlwall ledger …` in this process, on the ledger of these tests. */
-async function run(...args: readonly string[]): Promise<Ran> {
-  process.exitCode = undefined;
-  const listen = (stream: NodeJS.WriteStream): string[] => {
-    const written: string[] = [];
-    vi.spyOn(stream, "write").mockImplementation((chunk) => written.push(String(chunk)) > 0);
-    return written;
-  };
-  const out = listen(process.stdout);
-  const notes = listen(process.stderr);
+function run(...args: readonly string[]): Promise<Ran> {
   const place = args.includes("--data-dir") ? [] : ["--data-dir", dataDir];
-  const code = await main(["ledger", ...args, ...place]);
-  vi.restoreAllMocks();
-  return { code, out: out.join(""), notes: notes.join("") };
+  return runCommandLine(["ledger", ...args, ...place]);
 }
 
 describe("ledger report", () => {

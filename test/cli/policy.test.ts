@@ -1,8 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { main } from "../../src/cli/main.ts";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type Ran, runCommandLine } from "../support/command-line.ts";
 import { startProgram } from "../support/program.ts";
 import { root } from "../support/programs.ts";
 
@@ -14,29 +14,10 @@ beforeEach(() => {
 
 afterEach(() => {
   rmSync(folder, { recursive: true });
-  vi.restoreAllMocks();
-  process.exitCode = undefined;
 });
 
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly notes: string;
-}
-
-/** Runs the command line in this process and listens to what it writes. */
-async function run(...args: readonly string[]): Promise<Ran> {
-  process.exitCode = undefined;
-  const listen = (stream: NodeJS.WriteStream): string[] => {
-    const written: string[] = [];
-    vi.spyOn(stream, "write").mockImplementation((chunk) => written.push(String(chunk)) > 0);
-    return written;
-  };
-  const out = listen(process.stdout);
-  const notes = listen(process.stderr);
-  const code = await main(["policy", ...args]);
-  vi.restoreAllMocks();
-  return { code, out: out.join(""), notes: notes.join("") };
+function run(...args: readonly string[]): Promise<Ran> {
+  return runCommandLine(["policy", ...args]);
 }
 
 function write(name: string, text: string): string {
