@@ -4,7 +4,7 @@ import type { Policy } from "../core/policy/policy.ts";
 import type { Gate, Outcome, RuntimeRule, UnjudgedVisit } from "../gate.ts";
 import { type Forwarded, readForwarded } from "./forwarded.ts";
 import { createHeaderFields } from "./header-fields.ts";
-import { createReplays, replayKey } from "./replay.ts";
+import { createReplays } from "./replay.ts";
 import { problem, type Reply, replyTo } from "./reply.ts";
 import { normaliseHost, readVisitor, subjectOf } from "./visitor.ts";
 
@@ -36,13 +36,12 @@ export function createForwardAuth(options: AuthzOptions): Authz {
       return problem(400, "misconfigured_proxy", false);
     }
     const { forwarded } = read;
-    const key = replayKey(forwarded);
-    if (key === undefined) return answer(options, message, forwarded, startedMs);
+    if (forwarded.requestId === undefined) return answer(options, message, forwarded, startedMs);
     const now = nowMs();
-    const earlier = replays.find(key, now);
+    const earlier = replays.find(forwarded, now);
     if (earlier !== undefined) return earlier;
     const reply = answer(options, message, forwarded, startedMs);
-    replays.keep(key, reply, now);
+    replays.keep(forwarded, reply, now);
     return reply;
   };
 }

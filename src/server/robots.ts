@@ -5,7 +5,7 @@ import type { GeneratedRobots } from "../core/robots/generate.ts";
 import type { Gate } from "../gate.ts";
 import type { Authz } from "./authz.ts";
 import { type Forwarded, readRequestId } from "./forwarded.ts";
-import { createReplays, replayKey } from "./replay.ts";
+import { createReplays } from "./replay.ts";
 import { problem, type Reply } from "./reply.ts";
 import { normaliseHost, subjectOf } from "./visitor.ts";
 
@@ -41,8 +41,7 @@ export function createRobotsAnswer(options: RobotsOptions): Authz {
       return problem(404, "robots_not_served", message.method === "HEAD");
     }
     const now = options.nowMs();
-    const key = replayKey(forwarded);
-    const earlier = replays.find(key, now);
+    const earlier = replays.find(forwarded, now);
     if (earlier !== undefined) return earlier;
     const subject = subjectOf(forwarded, host, options.trustedProxies);
     const { requestId } = forwarded;
@@ -50,7 +49,7 @@ export function createRobotsAnswer(options: RobotsOptions): Authz {
       robots_sha256: file.sha256,
     });
     const reply = fileReply(file, message.method === "HEAD");
-    replays.keep(key, reply, now);
+    replays.keep(forwarded, reply, now);
     return reply;
   };
 }
