@@ -1,11 +1,12 @@
-import { setImmediate } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
-import { createPolicy, type PolicyParts } from "../core/policy/create-policy.ts";
+import { type PolicyParts, policySteps } from "../core/policy/create-policy.ts";
 import type { Policy, Rule } from "../core/policy/policy.ts";
 import { reachableVerifications } from "../core/policy/rule-list.ts";
 import type { SiteFiles } from "../core/robots/site-files.ts";
+import type { Steps } from "../core/steps.ts";
 import type { LoadedPolicy } from "./loaded.ts";
 import type { LoadPart, LoadRequest } from "./parts.ts";
+import { inSlices } from "./slices.ts";
 
 /** A set of policies that can run, or every reason why not, a line each. */
 export type LoadedSet =
@@ -88,30 +89,28 @@ async function collect(thread: LoadThread, path: string): Promise<LoadedSet> {
         arriving.at(-1)?.rules.push(...part.rules);
         break;
       case "end":
-        return { kind: "loaded", policies: await install(arriving) };
+        return { kind: "loaded", policies: await inSlices(install(arriving)) };
     }
-    await setImmediate();
   }
 }
 
-/** Closures are made here, in slices: whoever asks meanwhile is answered between two of them. */
-async function install(arriving: readonly Arriving[]): Promise<readonly LoadedPolicy[]> {
+/** Closures cannot leave a thread, so they are made here. */
+function* install(arriving: readonly Arriving[]): Steps<readonly LoadedPolicy[]> {
   const installed: LoadedPolicy[] = [];
   for (const { parts, rules, document, robots } of arriving) {
-    const policy = createPolicy({ ...parts, rules });
-    await setImmediate();
-    await warm(policy);
+    const policy = yield* policySteps({ ...parts, rules });
+    yield* warm(policy);
     installed.push({ policy, document, robots });
   }
   return installed;
 }
 
 /** Makes each bot's rules ready now, so that no first request has to wait for them. */
-async function warm(policy: Policy): Promise<void> {
+function* warm(policy: Policy): Steps<void> {
   for (const bot of [...policy.bots, policy.defaultBot]) {
     for (const verification of reachableVerifications(bot)) {
-      policy.evaluator.warm(bot, verification);
-      await setImmediate();
+      yield* policy.evaluator.warm(bot, verification);
+      yield;
     }
   }
 }

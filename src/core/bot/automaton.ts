@@ -1,3 +1,5 @@
+import type { Steps } from "../steps.ts";
+
 /** Finds every one of many words in a text, in one pass over it (Aho and Corasick, 1975). */
 export interface Automaton<Word> {
   /** The column of each byte in `next`; bytes that stand in no word share column 0. */
@@ -18,9 +20,9 @@ interface Text {
 
 /**
  * Builds the automaton of words whose texts are bytes (char codes up to 255), ASCII letters in lower
- * case; it finds them in any ASCII case. No text may be empty.
+ * case; it finds them in any ASCII case. No text may be empty. A step is one word or state.
  */
-export function createAutomaton<Word extends Text>(words: readonly Word[]): Automaton<Word> {
+export function* automatonSteps<Word extends Text>(words: readonly Word[]): Steps<Automaton<Word>> {
   const columns = columnsOf(words);
   const width = Math.max(...columns) + 1;
   const most = words.reduce((sum, { text }) => sum + text.length, 1);
@@ -29,8 +31,9 @@ export function createAutomaton<Word extends Text>(words: readonly Word[]): Auto
   for (const word of words) {
     const state = plant(word.text, { columns, width, table, found });
     found[state] = [...(found[state] ?? []), word];
+    yield;
   }
-  link(table, width, found);
+  yield* link(table, width, found);
   return { columns, width, next: table.slice(0, found.length * width), found };
 }
 
@@ -67,7 +70,11 @@ function plant(
 }
 
 /** Makes the trie an automaton: an edge that is missing is that of the longest suffix in the trie. */
-function link<Word>(table: Table, width: number, found: (readonly Word[] | undefined)[]): void {
+function* link<Word>(
+  table: Table,
+  width: number,
+  found: (readonly Word[] | undefined)[],
+): Steps<void> {
   const suffixes = new Uint32Array(found.length);
   const queue = [...table.subarray(0, width)].filter((child) => child !== 0);
   for (const state of queue) {
@@ -84,6 +91,7 @@ function link<Word>(table: Table, width: number, found: (readonly Word[] | undef
         queue.push(child);
       }
     }
+    yield;
   }
 }
 

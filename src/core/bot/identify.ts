@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
-import { type Automaton, createAutomaton } from "./automaton.ts";
+import { finish, type Steps } from "../steps.ts";
+import { type Automaton, automatonSteps } from "./automaton.ts";
 import type { Bot } from "./bot.ts";
 import { foldCase, plainUserAgent, USER_AGENT_LIMIT } from "./user-agent.ts";
 
@@ -23,7 +24,15 @@ export function createIdentifier(
   bots: readonly Bot[],
   defaultBot: Bot,
 ): (userAgent: string) => Bot {
-  const match = createMatcher(bots);
+  return finish(identifierSteps(bots, defaultBot));
+}
+
+/** As `createIdentifier`, in steps. */
+export function* identifierSteps(
+  bots: readonly Bot[],
+  defaultBot: Bot,
+): Steps<(userAgent: string) => Bot> {
+  const match = yield* matcherSteps(bots);
   const seen = new LRUCache<string, Bot>({
     max: CACHE_BYTES / ENTRY_BYTES,
     maxSize: CACHE_BYTES,
@@ -47,8 +56,12 @@ export function createIdentifier(
  * User-Agent, of which 2 KiB count, and does not grow with the number of bots.
  */
 export function createMatcher(bots: readonly Bot[]): (userAgent: string) => Claim | undefined {
+  return finish(matcherSteps(bots));
+}
+
+function* matcherSteps(bots: readonly Bot[]): Steps<(userAgent: string) => Claim | undefined> {
   const words = bots.filter((bot) => !bot.isDefault).flatMap(wordsOf);
-  const automaton = createAutomaton(words);
+  const automaton = yield* automatonSteps(words);
   return (userAgent) => strongest(find(automaton, plainUserAgent(userAgent)));
 }
 

@@ -6,6 +6,7 @@ import { createCompiler } from "../cel/predicate.ts";
 import { botInputs, createBinder, siteInputs } from "../cel/reference.ts";
 import { TRUE } from "../cel/term.ts";
 import type { CrawlRequest } from "../request.ts";
+import { finish, type Steps } from "../steps.ts";
 import type { Evaluator, Rule, Selection, Sets, Site } from "./policy.ts";
 import {
   createListMaker,
@@ -47,25 +48,30 @@ type BotLists = { [V in Verification]?: RuleList };
 
 /** Makes the function that runs a policy's rules; a rule without a condition always matches. */
 export function createEvaluator(options: EvaluatorOptions): RuleEvaluator {
-  const rules = lowerRules(options);
+  return finish(evaluatorSteps(options));
+}
+
+/** As `createEvaluator`, in steps. */
+export function* evaluatorSteps(options: EvaluatorOptions): Steps<RuleEvaluator> {
+  const rules = yield* lowerSteps(options);
   const fallback = plainSelection(options.defaultRule);
   const makeListFor = createListMaker(rules, fallback, createCompiler());
   const lists = new Map<Bot, BotLists>();
-  const makeList = (bot: Bot, verification: Verification): RuleList => {
-    const list = makeListFor(botInputs(bot, verification));
+  const makeList = function* (bot: Bot, verification: Verification): Steps<RuleList> {
+    const list = yield* makeListFor(botInputs(bot, verification));
     const ofBot = lists.get(bot) ?? {};
     ofBot[verification] = list;
     lists.set(bot, ofBot);
     return list;
   };
   const listFor = (bot: Bot, verification: Verification): RuleList =>
-    lists.get(bot)?.[verification] ?? makeList(bot, verification);
+    lists.get(bot)?.[verification] ?? finish(makeList(bot, verification));
   return {
     readsByIp: options.rules.some(({ when }) => when?.reads.has("bot.by_ip") === true),
     select: (bot: Bot, verification: Verification, request: CrawlRequest, path: string) =>
       runRuleList(listFor(bot, verification), request, path),
-    warm: (bot: Bot, verification: Verification) => {
-      listFor(bot, verification);
+    warm: function* (bot: Bot, verification: Verification) {
+      if (lists.get(bot)?.[verification] === undefined) yield* makeList(bot, verification);
     },
     listFor,
     prepare: () => describe(options.bots, listFor, rules),
@@ -73,17 +79,23 @@ export function createEvaluator(options: EvaluatorOptions): RuleEvaluator {
 }
 
 /** The rules with their conditions made ready to be folded. */
-export function lowerRules(
-  options: Pick<EvaluatorOptions, "rules" | "site" | "sets">,
-): readonly LoweredRule[] {
+export function lowerRules(options: LowerOptions): readonly LoweredRule[] {
+  return finish(lowerSteps(options));
+}
+
+type LowerOptions = Pick<EvaluatorOptions, "rules" | "site" | "sets">;
+
+function* lowerSteps(options: LowerOptions): Steps<readonly LoweredRule[]> {
   const environment = createEnvironment({ sets: options.sets });
   const bind = createBinder(options.site, environment);
   const knowledge: PolicyKnowledge = { environment, site: siteInputs(options.site), bind };
-  return options.rules.map((rule) => ({
-    rule,
-    condition: rule.when === undefined ? TRUE : lower(rule.when.ast, knowledge),
-    plain: plainSelection(rule),
-  }));
+  const lowered: LoweredRule[] = [];
+  for (const rule of options.rules) {
+    const condition = rule.when === undefined ? TRUE : lower(rule.when.ast, knowledge);
+    lowered.push({ rule, condition, plain: plainSelection(rule) });
+    yield;
+  }
+  return lowered;
 }
 
 function plainSelection(rule: Rule): Selection {

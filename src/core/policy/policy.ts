@@ -1,6 +1,7 @@
 import type { Bot, Verification } from "../bot/bot.ts";
 import type { CheckedExpression } from "../cel/check.ts";
 import type { CrawlRequest } from "../request.ts";
+import type { Steps } from "../steps.ts";
 
 /** A sum of money as written in the policy: a decimal string, never a binary fraction. */
 export interface Price {
@@ -118,7 +119,7 @@ export interface Evaluator {
   /** `path` is one of the request's readings. */
   select(bot: Bot, verification: Verification, request: CrawlRequest, path: string): Selection;
   /** Makes ready what the first request of this kind would otherwise wait for. */
-  warm(bot: Bot, verification: Verification): void;
+  warm(bot: Bot, verification: Verification): Steps<void>;
 }
 
 /** One site's policy, compiled: all that a decision needs, nothing left to parse. */

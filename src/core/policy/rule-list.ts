@@ -6,6 +6,7 @@ import { FALSE, Failure, type Term, type TextTerm, TRUE } from "../cel/term.ts";
 import { createTextIndex, NO_RANK } from "../cel/text-index.ts";
 import { testedField } from "../cel/text-term.ts";
 import type { CrawlRequest } from "../request.ts";
+import type { Steps } from "../steps.ts";
 import type { Rule, RuleFault, Selection } from "./policy.ts";
 
 /** A rule with its condition made ready to be folded. */
@@ -48,7 +49,10 @@ export function reachableVerifications(bot: Bot): readonly Verification[] {
 }
 
 /** Makes the list for a bot with the outcome of its verification folded in. */
-export type ListMaker = (bot: BotInputs) => RuleList;
+export type ListMaker = (bot: BotInputs) => Steps<RuleList>;
+
+/** A step for each rule would cost as much as the rule. */
+const RULES_A_STEP = 50;
 
 /** A rule with one residual, wherever that is in a list. */
 interface Entry {
@@ -71,18 +75,12 @@ export function createListMaker(
   const entryOf = createEntries(compiler);
   const lists = new Map<string, RuleList>();
   const groups = new Map<string, Step>();
-  const keepEntries = (bot: BotInputs): readonly Entry[] => {
-    const entries: Entry[] = [];
-    for (const lowered of rules) {
-      const residual = residualOf(lowered.condition, bot);
-      if (residual === FALSE) continue;
-      entries.push(entryOf(lowered, residual));
-      if (endsList(lowered.rule, residual)) break;
-    }
-    return entries;
+  const entryFor = (lowered: LoweredRule, bot: BotInputs): Entry | undefined => {
+    const residual = residualOf(lowered.condition, bot);
+    return residual === FALSE ? undefined : entryOf(lowered, residual);
   };
-  return (bot) => {
-    const entries = keepEntries(bot);
+  return function* (bot) {
+    const entries = yield* keepEntries(rules, (lowered) => entryFor(lowered, bot));
     const signature = signatureOf(entries);
     const known = lists.get(signature);
     if (known !== undefined) return known;
@@ -92,7 +90,22 @@ export function createListMaker(
   };
 }
 
-function endsList(rule: Rule, residual: Term): boolean {
+function* keepEntries(
+  rules: readonly LoweredRule[],
+  entryFor: (lowered: LoweredRule) => Entry | undefined,
+): Steps<readonly Entry[]> {
+  const entries: Entry[] = [];
+  for (const [index, lowered] of rules.entries()) {
+    if (index % RULES_A_STEP === 0) yield;
+    const entry = entryFor(lowered);
+    if (entry === undefined) continue;
+    entries.push(entry);
+    if (endsList(entry.listed)) break;
+  }
+  return entries;
+}
+
+function endsList({ rule, residual }: ListedRule): boolean {
   return residual === TRUE && rule.mode === "enforce";
 }
 
@@ -122,7 +135,7 @@ function assembleList(
   groups: Map<string, Step>,
 ): RuleList {
   const final = entries.at(-1);
-  const isEnded = final !== undefined && endsList(final.lowered.rule, final.listed.residual);
+  const isEnded = final !== undefined && endsList(final.listed);
   const tested = isEnded ? entries.slice(0, -1) : entries;
   return {
     rules: entries.map((entry) => entry.listed),

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Automaton, createAutomaton } from "../../../src/core/bot/automaton.ts";
+import { type Automaton, automatonSteps } from "../../../src/core/bot/automaton.ts";
+import { finish } from "../../../src/core/steps.ts";
 
 interface Word {
   readonly text: string;
@@ -39,7 +40,7 @@ test("every word is found wherever it ends, in any ASCII case, as a naive search
   const text = fc.string({ unit: fc.constantFrom("a", "b", "C", "A", "-", "\xe9"), maxLength: 40 });
   fc.assert(
     fc.property(words, text, (some, haystack) => {
-      expect(search(createAutomaton(some), haystack)).toEqual(searchNaively(some, haystack));
+      expect(search(finish(automatonSteps(some)), haystack)).toEqual(searchNaively(some, haystack));
     }),
     { numRuns: 500 },
   );
@@ -47,11 +48,11 @@ test("every word is found wherever it ends, in any ASCII case, as a naive search
 
 test("words with more letters than a small table can number are found too", () => {
   const words = Array.from({ length: 5000 }, (_, index) => ({ text: `word-number-${index}-ends` }));
-  expect(search(createAutomaton(words), "x word-number-4711-ends x")).toEqual([
+  expect(search(finish(automatonSteps(words)), "x word-number-4711-ends x")).toEqual([
     "word-number-4711-ends before 23",
   ]);
 });
 
 test("no words, no hits", () => {
-  expect(search(createAutomaton([]), "anything")).toEqual([]);
+  expect(search(finish(automatonSteps([])), "anything")).toEqual([]);
 });
