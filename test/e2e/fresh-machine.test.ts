@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -25,6 +26,9 @@ function run(args: readonly string[], path: string): Run {
   const lines = (result.stdout + result.stderr).split("\n").filter((line) => line !== "");
   return { status: result.status, lines };
 }
+
+const postgresql = "/usr/lib/postgresql";
+const hasPostgres = existsSync(postgresql) && readdirSync(postgresql).length > 0;
 
 describe("setting up a checkout", () => {
   let checkout: string;
@@ -70,6 +74,21 @@ describe("setting up a checkout", () => {
     expect(lines).toContainEqual(expect.stringMatching(/caddy-2\.6 is missing/));
     expect(lines).toContainEqual(expect.stringMatching(/nsd is missing/));
   });
+
+  it.skipIf(hasPostgres)(
+    "says which tests are skipped where PostgreSQL cannot be had, and goes on",
+    () => {
+      mkdirSync(join(checkout, ".cache"));
+      symlinkSync(join(root, ".cache", "bin"), join(checkout, ".cache", "bin"));
+      const { status, lines } = setUp("--test");
+      expect(status).toBe(0);
+      expect(lines).toContainEqual(
+        expect.stringMatching(
+          /postgresql is missing.*the ledger's tests on PostgreSQL are skipped/,
+        ),
+      );
+    },
+  );
 
   it.each([
     ["are not there", undefined],

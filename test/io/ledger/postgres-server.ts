@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { chownSync, cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { freePort } from "../../support/free-port.ts";
 import { root } from "../../support/programs.ts";
 import { waitFor } from "../../support/wait.ts";
@@ -21,35 +21,31 @@ export interface PostgresServer {
 /** initdb refuses root: then the server runs as nobody. */
 const NOBODY = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
 
+const PROGRAMS = ["initdb", "postgres", "createdb", "pg_isready"];
+
+const CACHED = `${root}.cache/postgresql`;
+
 /** The folder of PostgreSQL's programs; undefined where this machine has none. */
 export function postgresPrograms(): string | undefined {
-  for (const base of ["/usr/lib/postgresql", `${root}.cache/postgresql/usr/lib/postgresql`]) {
-    if (!existsSync(base)) continue;
-    const versions = readdirSync(base).sort((left, right) => Number(right) - Number(left));
-    for (const version of versions) {
-      const programs = join(base, version, "bin");
-      if (existsSync(join(programs, "initdb"))) return programs;
-    }
-  }
-  return undefined;
+  const debian = "/usr/lib/postgresql";
+  const versions = existsSync(debian) ? readdirSync(debian) : [];
+  const newestFirst = versions.sort((left, right) => Number(right) - Number(left));
+  const folders = [
+    ...newestFirst.map((version) => join(debian, version, "bin")),
+    ...(process.env.PATH ?? "").split(delimiter).filter((folder) => folder !== ""),
+    join(CACHED, "bin"),
+  ];
+  return folders.find((folder) => PROGRAMS.every((name) => existsSync(join(folder, name))));
 }
 
 /** Starts a server; its programs are those that `postgresPrograms` found. */
-export async function startPostgres(programs: string): Promise<PostgresServer> {
+export async function startPostgres(found: string): Promise<PostgresServer> {
   const home = mkdtempSync(join(tmpdir(), "crawlwall-postgres-"));
   if (NOBODY.uid !== undefined) chownSync(home, NOBODY.uid, NOBODY.gid);
+  const programs = withinReach(found, home);
   const data = join(home, "data");
-  runProgram(programs, "initdb", [
-    "-D",
-    data,
-    "-U",
-    "crawlwall",
-    "-A",
-    "trust",
-    "-E",
-    "UTF8",
-    "-N",
-  ]);
+  const options = ["-D", data, "-U", "crawlwall", "-A", "trust", "-E", "UTF8", "--no-locale", "-N"];
+  runProgram(programs, "initdb", options);
   const port = await freePort();
   let server: ChildProcess | undefined;
   const admin = `postgres://crawlwall@127.0.0.1:${port}/postgres`;
@@ -92,6 +88,14 @@ export async function startPostgres(programs: string): Promise<PostgresServer> {
       return `postgres://crawlwall@127.0.0.1:${port}/${name}`;
     },
   };
+}
+
+/** A checkout that only root can enter hides its cache from the server's user: then it gets a copy. */
+function withinReach(programs: string, home: string): string {
+  const version = spawnSync(join(programs, "postgres"), ["--version"], { ...NOBODY, cwd: home });
+  if (version.status === 0 || programs !== join(CACHED, "bin")) return programs;
+  cpSync(CACHED, join(home, "programs"), { recursive: true, verbatimSymlinks: true });
+  return join(home, "programs", "bin");
 }
 
 function isReady(programs: string, port: number): boolean {
