@@ -44,20 +44,58 @@ export async function openRecords(
   });
   const protect = (event: DecisionEvent, policy: Policy | undefined): DecisionEvent =>
     protectEvent(event, privacyOf(policy), hashAddress);
+  const backlog = createBacklog((event, policy) => {
+    decisions.record(event);
+    metrics.record(event);
+    if (policy?.ledger.enabled !== false) ledger?.record(protect(event, policy));
+  });
   return {
-    record: (event, policy) => {
-      decisions.record(event);
-      metrics.record(event);
-      if (policy?.ledger.enabled !== false) ledger?.record(protect(event, policy));
-    },
+    record: backlog.add,
     protect,
     adopt: (loaded) => adopt(ledger, loaded),
     ledger,
     isOpen: () => ledger?.isOpen() ?? true,
-    reopen: () => decisions.reopen(),
+    reopen: () => {
+      backlog.drain();
+      decisions.reopen();
+    },
     close: async () => {
+      backlog.drain();
       await Promise.all([decisions.close(), ledger?.close()]);
     },
+  };
+}
+
+/** Events that wait for the answers of this turn of the event loop to be on their way. */
+interface Backlog {
+  add(event: DecisionEvent, policy: Policy | undefined): void;
+  /** Hands on all that wait. */
+  drain(): void;
+}
+
+type Waiting = readonly [DecisionEvent, Policy | undefined];
+
+/** More than this many are handed on at once: memory stays bounded, and no turn takes long. */
+const MAX_WAITING = 256;
+
+/**
+ * Nobody waits for a record, and the code that makes one is only in the processor's caches when it
+ * has just run: a handful in one go costs a fraction of one after each answer.
+ */
+function createBacklog(handOn: (...waiting: Waiting) => void): Backlog {
+  let waiting: Waiting[] = [];
+  const drain = (): void => {
+    const batch = waiting;
+    waiting = [];
+    for (const [event, policy] of batch) handOn(event, policy);
+  };
+  return {
+    add: (event, policy) => {
+      const count = waiting.push([event, policy]);
+      if (count === 1) setImmediate(drain);
+      else if (count === MAX_WAITING) drain();
+    },
+    drain,
   };
 }
 

@@ -1,22 +1,12 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { onRequestHookHandler } from "fastify";
-import { problem } from "./reply.ts";
+import type { IncomingMessage } from "node:http";
 
-/** Routes that supervisors ask without a key. */
-const OPEN_ROUTES = new Set(["/healthz", "/readyz"]);
-
-/** Refuses whoever does not send the key, in constant time. */
-export function createKeyCheck(sharedKey: string): onRequestHookHandler {
+/** Tells whether a proxy sends the shared key as `X-CrawlWall-Key`, in constant time. */
+export function createKeyCheck(sharedKey: string): (message: IncomingMessage) => boolean {
   const isShared = createSecretCheck(sharedKey);
-  return (request, reply, done) => {
-    if (OPEN_ROUTES.has(request.routeOptions.url ?? "")) return done();
-    const sent = request.raw.headers["x-crawlwall-key"];
-    if (typeof sent === "string" && isShared(sent)) return done();
-    const refusal = problem(403, "wrong_key", false);
-    reply.hijack();
-    reply.raw.writeHead(refusal.status, [...refusal.headers]);
-    reply.raw.end(refusal.body);
-    return undefined;
+  return ({ headers }) => {
+    const sent = headers["x-crawlwall-key"];
+    return typeof sent === "string" && isShared(sent);
   };
 }
 

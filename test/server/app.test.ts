@@ -1,6 +1,8 @@
+import type { AddressInfo } from "node:net";
 import { Writable } from "node:stream";
+import type { FastifyInstance } from "fastify";
 import { pino } from "pino";
-import { expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { createApp } from "../../src/server/app.ts";
 import { problem } from "../../src/server/reply.ts";
 
@@ -8,7 +10,9 @@ function appWith(sharedKey?: string): ReturnType<typeof createApp> {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   return createApp({
     forwardAuth: (message) => {
-      if (message.headers["x-throw"] !== undefined) throw new Error("ours");
+      const fault = message.headers["x-fault"];
+      if (fault === "throws") throw new Error("ours");
+      if (fault === "rejects") return Promise.reject(new Error("ours"));
       return problem(403, "asked", false);
     },
     robots: () => problem(404, "robots_not_served", false),
@@ -19,38 +23,63 @@ function appWith(sharedKey?: string): ReturnType<typeof createApp> {
   });
 }
 
+const listening: FastifyInstance[] = [];
+
+afterEach(async () => {
+  for (const app of listening.splice(0)) await app.close();
+});
+
+/** Asks over a socket: what Fastify's `inject` reaches is not the whole server. */
+async function ask(app: FastifyInstance, path: string, init: RequestInit = {}): Promise<Response> {
+  if (!app.server.listening) {
+    await app.listen({ host: "127.0.0.1", port: 0 });
+    listening.push(app);
+  }
+  const { port } = app.server.address() as AddressInfo;
+  return fetch(`http://127.0.0.1:${port}${path}`, init);
+}
+
 test.each([
   ["/nowhere", 404, "no_such_route"],
+  ["/authz/forward-authority", 404, "no_such_route"],
+  ["/authz/forward-auth/", 404, "no_such_route"],
   ["/%zz", 400, "bad_request"],
   ["/authz/forward-auth", 403, "asked"],
   ["/authz/forward-auth?method=HEAD", 403, "asked"],
 ])("%s is answered with a problem, and kept by no cache", async (url, status, detail) => {
-  const answer = await appWith().inject({ url });
-  expect(answer.statusCode).toBe(status);
-  expect(answer.json()).toMatchObject({ status, detail });
-  expect(answer.headers).toMatchObject({
-    "cache-control": "no-store",
-    "content-type": "application/problem+json",
-  });
+  const answer = await ask(appWith(), url);
+  expect(answer.status).toBe(status);
+  expect(await answer.json()).toMatchObject({ status, detail });
+  expect(answer.headers.get("cache-control")).toBe("no-store");
+  expect(answer.headers.get("content-type")).toBe("application/problem+json");
 });
 
-test("an error of ours is a 500 that says nothing, never an allow", async () => {
-  const answer = await appWith().inject({
-    url: "/authz/forward-auth",
-    headers: { "x-throw": "1" },
-  });
-  expect(answer.statusCode).toBe(500);
-  expect(answer.json()).toMatchObject({ detail: "internal_error" });
+test.each(["throws", "rejects"])(
+  "an error of ours that %s is a 500 that says nothing",
+  async (how) => {
+    const answer = await ask(appWith(), "/authz/forward-auth", { headers: { "x-fault": how } });
+    expect(answer.status).toBe(500);
+    expect(await answer.json()).toMatchObject({ detail: "internal_error" });
+  },
+);
+
+test("a body that comes with the question is discarded, and the connection goes on", async () => {
+  const app = appWith();
+  for (const body of ["x=1", "y".repeat(300_000)]) {
+    const answer = await ask(app, "/authz/forward-auth", { method: "POST", body });
+    expect(answer.status).toBe(403);
+  }
 });
 
 test("a shared key is asked of every route but those of supervisors", async () => {
   const app = appWith("the key of this site");
   const answerTo = async (url: string, key?: string): Promise<string> => {
     const headers = key === undefined ? {} : { "x-crawlwall-key": key };
-    return (await app.inject({ url, headers })).body;
+    return (await ask(app, url, { headers })).text();
   };
   expect(await answerTo("/authz/forward-auth", "the key of this site")).toContain("asked");
   expect(await answerTo("/authz/forward-auth", "another key")).toContain("wrong_key");
+  expect(await answerTo("/authz/forward-auth")).toContain("wrong_key");
   expect(await answerTo("/robots.txt")).toContain("wrong_key");
   expect(await answerTo("/.well-known/crawlwall/jwks.json")).toContain("wrong_key");
   expect(await answerTo("/healthz")).toBe("ok\n");

@@ -1,0 +1,80 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { FastifyBaseLogger } from "fastify";
+import type { Authz } from "./authz.ts";
+import { problem, type Reply } from "./reply.ts";
+
+/** The question that a proxy asks about each request of each visitor. */
+export interface Check {
+  readonly path: string;
+  readonly answer: Authz;
+  /** Whether whoever asks may; undefined where everybody may. */
+  readonly isKeyRight: ((message: IncomingMessage) => boolean) | undefined;
+  readonly log: FastifyBaseLogger;
+}
+
+/** Above Caddy's own limit with what Caddy adds, so that a large request is not refused here first. */
+const MAX_HEADER_BYTES = 65_536;
+
+/** Longer than any proxy keeps idle connections, so that we are never the one to close under a request. */
+const KEEP_ALIVE_MS = 130_000;
+
+const REQUEST_TIMEOUT_MS = 5000;
+
+/**
+ * Makes the HTTP server. The check is answered here, at once: it is all that the server does under
+ * load, and a router and its request objects would cost as much as the decision. `others` gets every
+ * other request.
+ */
+export function createFront(
+  check: Check,
+  others: (message: IncomingMessage, response: ServerResponse) => void,
+): Server {
+  const withQuery = `${check.path}?`;
+  const options = {
+    maxHeaderSize: MAX_HEADER_BYTES,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    // No route reads a body: one that is announced is discarded, and none is waited for.
+    optimizeEmptyRequests: true,
+  };
+  return createServer(options, (message, response) => {
+    const url = message.url ?? "";
+    if (url === check.path || url.startsWith(withQuery)) answerCheck(check, message, response);
+    else others(message, response);
+  });
+}
+
+function answerCheck(check: Check, message: IncomingMessage, response: ServerResponse): void {
+  try {
+    if (check.isKeyRight?.(message) === false) {
+      send(response, WRONG_KEY);
+      return;
+    }
+    const answer = check.answer(message);
+    if (!(answer instanceof Promise)) {
+      send(response, answer);
+      return;
+    }
+    answer.then(
+      (settled) => send(response, settled),
+      (error: unknown) => fail(check.log, response, error),
+    );
+  } catch (error) {
+    fail(check.log, response, error);
+  }
+}
+
+/** To those who do not send the shared key. */
+export const WRONG_KEY: Reply = problem(403, "wrong_key", false);
+
+/** Writes an answer that is finished: nobody has anything to add. */
+export function send(response: ServerResponse, answer: Reply): void {
+  response.writeHead(answer.status, [...answer.headers]);
+  response.end(answer.body);
+}
+
+/** An error of ours is never an allow: a 500 that says nothing, and the log that says everything. */
+export function fail(log: FastifyBaseLogger, response: ServerResponse, error: unknown): void {
+  log.error({ err: error }, "a request could not be answered");
+  send(response, problem(500, "internal_error", false));
+}
