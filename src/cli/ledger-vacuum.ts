@@ -11,11 +11,13 @@ interface Options extends LedgerPlace {
   readonly json?: boolean;
 }
 
-/** `crawlwall ledger vacuum`: removes old events; the chains stay provable, the hourly counts stay. */
+/** `crawlwall ledger vacuum`: removes old events and audits; the chains stay provable, the hourly counts stay. */
 export function registerLedgerVacuum(ledger: Command): void {
-  withLedgerFlags(ledger.command("vacuum").description("remove old events; hourly counts stay"))
-    .requiredOption("--older-than <duration>", "the age from which events go: `30d`")
-    .option("--site <id>", "one site only")
+  withLedgerFlags(
+    ledger.command("vacuum").description("remove old events and audits; hourly counts stay"),
+  )
+    .requiredOption("--older-than <duration>", "the age from which they go: `30d`")
+    .option("--site <id>", "events of one site only")
     .option("--json", "print JSON")
     .action((options: Options) => runCommand(() => vacuum(options)));
 }
@@ -30,9 +32,14 @@ async function vacuum(options: Options): Promise<ExitCode> {
   const ageOf = (siteId: string | null): number | undefined =>
     options.site === undefined || options.site === siteId ? age : undefined;
   return withLedger(options, "change", async (query) => {
-    const removed = await vacuumLedger(query, { ageOf, nowMs: Date.now() });
-    if (options.json === true) printJson({ removed });
-    else process.stdout.write(`${formatCount(removed)} events removed\n`);
+    const auditAge = options.site === undefined ? age : undefined;
+    const { events, audits } = await vacuumLedger(query, { ageOf, auditAge, nowMs: Date.now() });
+    if (options.json === true) printJson({ removed: events, removed_audits: audits });
+    else {
+      process.stdout.write(
+        `${formatCount(events)} events and ${formatCount(audits)} audits removed\n`,
+      );
+    }
     return EXIT.fine;
   });
 }

@@ -208,7 +208,7 @@ describe("ledger verify and vacuum", () => {
     );
     expect(await run("verify", "--data-dir", copy)).toMatchObject({ code: 0 });
     const vacuumed = await run("vacuum", "--older-than", "2d", "--json", "--data-dir", copy);
-    expect(JSON.parse(vacuumed.out)).toEqual({ removed: 1 });
+    expect(JSON.parse(vacuumed.out)).toEqual({ removed: 1, removed_audits: 0 });
     expect(await run("verify", "--data-dir", copy)).toMatchObject({ code: 0 });
     const database = new DatabaseSync(join(copy, "ledger.db"));
     database.exec("update events set path = '/forged' where path = '/a'");

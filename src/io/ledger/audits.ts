@@ -8,6 +8,7 @@ import {
   type SqlValue,
   textOf,
 } from "./database.ts";
+import { shrinkFile } from "./vacuum.ts";
 
 /** Which audits are asked for. */
 export interface AuditsRequest {
@@ -45,6 +46,26 @@ export async function readAudits(
   );
   return rows.toReversed().map(toAudit);
 }
+
+/** Removes audits from before a time (RFC 3339), and the bodies that no audit speaks of any more. */
+export async function dropAudits(database: Database, before: string): Promise<number> {
+  const removed = await database.transaction(async () => {
+    // A body that is there already, and just now spoken of again by another instance, must stay.
+    if (database.engine === "postgres") {
+      await database.run("lock table robots_bodies in share row exclusive mode");
+    }
+    const removed = await database.run("delete from crawl_delay_audits where checked_at < $1", [
+      before,
+    ]);
+    if (removed > 0) await database.run(DELETE_UNUSED);
+    return removed;
+  });
+  if (removed > 0) await shrinkFile(database);
+  return removed;
+}
+
+const DELETE_UNUSED = `delete from robots_bodies where sha256 not in (
+  select body_sha256 from crawl_delay_audits where body_sha256 is not null)`;
 
 function toValues(record: CrawlDelayRecord): readonly SqlValue[] {
   return AUDIT_COLUMNS.map(([name]) => {

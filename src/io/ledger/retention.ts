@@ -4,19 +4,38 @@ import type { VacuumPlace, VacuumStep } from "./vacuum.ts";
 /** How long the counts of an hour are kept: over a year, so that years can be compared. */
 const HOURS_KEPT_MS = 400 * 86_400_000;
 
-/** Which events go. */
+/** What goes. */
 export interface Retention {
   /** The age from which a site's events go, in milliseconds; undefined keeps them. */
   readonly ageOf: (siteId: string | null) => number | undefined;
+  /** The age from which audits go, in milliseconds; undefined keeps them. */
+  readonly auditAge: number | undefined;
   readonly nowMs: number;
 }
 
+/** How much went. */
+export interface Removed {
+  readonly events: number;
+  readonly audits: number;
+}
+
 /**
- * Removes events by age, some thousand at a time, so that writes go on in between,
- * and counts older than 400 days. Resolves to how many events went.
+ * Removes events by age, some thousand at a time, so that writes go on in between, then audits by
+ * age and counts older than 400 days.
  */
-export async function vacuumLedger(query: LedgerQuery, retention: Retention): Promise<number> {
-  const { ageOf, nowMs } = retention;
+export async function vacuumLedger(query: LedgerQuery, retention: Retention): Promise<Removed> {
+  const events = await removeEvents(query, retention);
+  const { auditAge, nowMs } = retention;
+  const audits = auditAge === undefined ? 0 : await query("dropAudits", isoBefore(nowMs, auditAge));
+  await query("dropHours", isoBefore(nowMs, HOURS_KEPT_MS));
+  return { events, audits };
+}
+
+function isoBefore(nowMs: number, age: number): { readonly before: string } {
+  return { before: new Date(nowMs - age).toISOString() };
+}
+
+async function removeEvents(query: LedgerQuery, { ageOf, nowMs }: Retention): Promise<number> {
   const at = new Date(nowMs).toISOString();
   const before = new Map<string | null, string>();
   for (const { site_id } of await query("writers", undefined)) {
@@ -30,6 +49,5 @@ export async function vacuumLedger(query: LedgerQuery, retention: Retention): Pr
     removed += step.removed;
     after = step.next;
   } while (after !== undefined);
-  await query("dropHours", { before: new Date(nowMs - HOURS_KEPT_MS).toISOString() });
   return removed;
 }

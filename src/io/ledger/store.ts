@@ -3,7 +3,7 @@ import type { LedgerReport } from "../../core/ledger/report.ts";
 import type { EventRow, StoredRow } from "../../core/ledger/row.ts";
 import type { Statement } from "../../core/ledger/statement.ts";
 import { type AppendResult, appendEvents } from "./append.ts";
-import { type AuditsRequest, keepAudit, readAudits } from "./audits.ts";
+import { type AuditsRequest, dropAudits, keepAudit, readAudits } from "./audits.ts";
 import { signGrownChains } from "./checkpoints.ts";
 import { type Database, type TableInsert, textOf } from "./database.ts";
 import { type EventsPage, type EventsRequest, readEvent, readEvents } from "./events.ts";
@@ -59,6 +59,8 @@ export interface StoreRequests {
   vacuumStep: VacuumRequest;
   /** Removes counts of hours before one. */
   dropHours: { readonly before: string };
+  /** Removes audits from before a time. */
+  dropAudits: { readonly before: string };
   events: EventsRequest;
   /** By id. */
   event: string;
@@ -88,6 +90,8 @@ export interface StoreReplies {
   writers: readonly Writer[];
   vacuumStep: VacuumStep;
   dropHours: undefined;
+  /** How many. */
+  dropAudits: number;
   events: EventsPage;
   event: StoredRow | undefined;
   policy: string | undefined;
@@ -154,6 +158,7 @@ function storeOf(database: Database, instance: string, signer: Signer | undefine
       return undefined;
     },
     audits: (request) => readAudits(database, request),
+    dropAudits: ({ before }) => dropAudits(database, before),
     open: async () => undefined,
     close: async () => {
       await database.close();

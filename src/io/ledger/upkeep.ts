@@ -77,8 +77,17 @@ async function takeTurn({ query, log, retentionMs }: UpkeepState): Promise<void>
   await query("sign", undefined);
   const ageOf = (siteId: string | null): number =>
     retentionMs.get(siteId ?? "") ?? DEFAULT_RETENTION_MS;
-  const removed = await vacuumLedger(query, { ageOf, nowMs: Date.now() });
-  if (removed > 0) log("info", { removed }, "old events were removed from the ledger");
+  // Audits belong to hosts, not to sites: they stay as long as the events of any site.
+  const auditAge = Math.max(
+    ...(retentionMs.size > 0 ? retentionMs.values() : [DEFAULT_RETENTION_MS]),
+  );
+  const removed = await vacuumLedger(query, { ageOf, auditAge, nowMs: Date.now() });
+  if (removed.events > 0) {
+    log("info", { removed: removed.events }, "old events were removed from the ledger");
+  }
+  if (removed.audits > 0) {
+    log("info", { removed: removed.audits }, "old audits were removed from the ledger");
+  }
 }
 
 function keepPolicies(state: UpkeepState): void {

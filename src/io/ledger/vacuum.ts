@@ -62,15 +62,17 @@ export async function vacuumStep(
       next: places.length < PLACES_A_STEP ? undefined : places.at(-1),
     };
   });
-  if (database.engine === "sqlite" && step.removed > 0) await shrinkFile(database);
+  if (step.removed > 0) await shrinkFile(database);
   return step;
 }
 
 /** Pages that are given back to the system after each step: as many as a step may free, and more. */
 const PAGES_A_STEP = 1000;
 
-async function shrinkFile(database: Database): Promise<void> {
-  await database.execute(`pragma incremental_vacuum(${PAGES_A_STEP})`);
+/** Gives freed pages of a SQLite file back to the system; PostgreSQL does that itself. */
+export async function shrinkFile(database: Database): Promise<void> {
+  if (database.engine === "sqlite")
+    await database.execute(`pragma incremental_vacuum(${PAGES_A_STEP})`);
 }
 
 async function readPlaces(

@@ -2,12 +2,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { auditHost, bodyHash } from "../../../src/core/audit/crawl-delay.ts";
 import type { RobotsFetch } from "../../../src/core/audit/fetch.ts";
 import type { KeptAudit } from "../../../src/core/audit/stored.ts";
 import type { AuditTarget } from "../../../src/core/audit/target.ts";
-import { open } from "./contract.ts";
+import { vacuumLedger } from "../../../src/io/ledger/retention.ts";
+import { ask, open } from "./contract.ts";
 import { type PostgresServer, postgresPrograms, startPostgres } from "./postgres-server.ts";
 
 let dataDir: string;
@@ -58,8 +60,14 @@ function serves(body: Uint8Array): RobotsFetch {
   };
 }
 
+const DAY_MS = 86_400_000;
+
 /** What every ledger keeps of audits. `prepare` makes an empty one and gives its URL. */
-function auditContract(name: string, prepare: () => string): void {
+function auditContract(
+  name: string,
+  prepare: () => string,
+  bodiesOf: (url: string) => Promise<readonly string[]>,
+): void {
   describe(name, () => {
     test("gives records back as they were, oldest first", async () => {
       const ledger = await open(prepare(), dataDir);
@@ -104,10 +112,48 @@ function auditContract(name: string, prepare: () => string): void {
       ]);
       await ledger.close();
     });
+
+    test("lets audits go by age, and the bodies that no audit speaks of any more", async () => {
+      const at = prepare();
+      const [stale, still] = ["User-agent: a\n", "User-agent: b\n"].map((text) =>
+        serves(Buffer.from(text)),
+      );
+      if (stale === undefined || still === undefined) throw new Error("no bodies");
+      const nowMs = 100 * DAY_MS;
+      const atDay = (day: number): string => new Date(day * DAY_MS).toISOString();
+      const retention = { ageOf: () => 0, auditAge: 30 * DAY_MS, nowMs };
+      const { removed, again, left } = await ask(at, dataDir, async (query) => {
+        await query("keepAudit", auditOf(stale, 69 * DAY_MS));
+        await query("keepAudit", auditOf(still, 69 * DAY_MS));
+        await query("keepAudit", auditOf(still, 70 * DAY_MS));
+        const kept = await vacuumLedger(query, { ...retention, auditAge: undefined });
+        expect(kept.audits).toBe(0);
+        return {
+          removed: await vacuumLedger(query, retention),
+          again: await vacuumLedger(query, retention),
+          left: await query("audits", { host: target.host, agent: "*", limit: 10 }),
+        };
+      });
+      expect(removed).toEqual({ events: 0, audits: 4 });
+      expect(again).toEqual({ events: 0, audits: 0 });
+      expect(left.map(({ checked_at }) => checked_at)).toEqual([atDay(70)]);
+      expect(await bodiesOf(at)).toEqual([bodyHash(still)]);
+    });
   });
 }
 
-auditContract("audits in SQLite", () => `sqlite:${join(dataDir, "ledger.db")}`);
+const BODIES = "select sha256 from robots_bodies";
+
+auditContract(
+  "audits in SQLite",
+  () => `sqlite:${join(dataDir, "ledger.db")}`,
+  async () => {
+    const database = new DatabaseSync(join(dataDir, "ledger.db"));
+    const rows = database.prepare(BODIES).all();
+    database.close();
+    return rows.map(({ sha256 }) => String(sha256));
+  },
+);
 
 test("a body is kept once for its hash, byte by byte", async () => {
   const path = join(dataDir, "ledger.db");
@@ -137,5 +183,15 @@ describe.skipIf(programs === undefined)("with a server", () => {
   });
   afterAll(() => server.remove());
 
-  auditContract("audits in PostgreSQL", () => server.createDatabase(`audits_${databases++}`));
+  auditContract(
+    "audits in PostgreSQL",
+    () => server.createDatabase(`audits_${databases++}`),
+    async (at) => {
+      const client = new pg.Client(at);
+      await client.connect();
+      const { rows } = await client.query(BODIES);
+      await client.end();
+      return rows.map(({ sha256 }) => String(sha256));
+    },
+  );
 });
