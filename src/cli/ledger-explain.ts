@@ -1,8 +1,7 @@
 import type { Command } from "commander";
 import type { DecisionEvent } from "../core/event.ts";
-import { type ConsideredRule, type Explanation, explainEvent } from "../core/ledger/explain.ts";
+import type { ConsideredRule, Explanation } from "../core/ledger/explain.ts";
 import { storedRowToJson } from "../core/ledger/row.ts";
-import { restorePolicy } from "../core/policy/restore.ts";
 import type { LedgerQuery } from "../io/ledger/ledger.ts";
 import type { KeptSettlement } from "../io/ledger/settle.ts";
 import { CannotRun, EXIT, type ExitCode, printJson, runCommand } from "./exit.ts";
@@ -44,6 +43,9 @@ async function read(query: LedgerQuery, id: string): Promise<Explained> {
   const event: DecisionEvent = JSON.parse(storedRowToJson(row));
   const hash = event.policy_hash ?? "";
   const document = await query("policy", hash);
+  // Loaded by this command alone: evaluating takes more modules than all the rest of `ledger`.
+  const { restorePolicy } = await import("../core/policy/restore.ts");
+  const { explainEvent } = await import("../core/ledger/explain.ts");
   const policy = document === undefined ? undefined : restorePolicy(document, hash);
   return { ...explainEvent(event, policy), settlements: await query("settlements", id) };
 }
