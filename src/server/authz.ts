@@ -37,11 +37,11 @@ export function createForwardAuth(options: AuthzOptions): Authz {
     }
     const { forwarded } = read;
     if (forwarded.requestId === undefined) return answer(options, message, forwarded, startedMs);
-    const now = nowMs();
-    const earlier = replays.find(forwarded, now);
+    const place = replays.placeOf(forwarded, nowMs());
+    const earlier = replays.find(place);
     if (earlier !== undefined) return earlier;
     const reply = answer(options, message, forwarded, startedMs);
-    replays.keep(forwarded, reply, now);
+    replays.keep(place, reply);
     return reply;
   };
 }

@@ -40,16 +40,20 @@ export function createRobotsAnswer(options: RobotsOptions): Authz {
     if (policy === undefined || file === undefined) {
       return problem(404, "robots_not_served", message.method === "HEAD");
     }
-    const now = options.nowMs();
-    const earlier = replays.find(forwarded, now);
+    const answer = (): Reply => {
+      const subject = subjectOf(forwarded, host, options.trustedProxies);
+      const { requestId } = forwarded;
+      options.gate.admit({ policy, subject, requestId, startedMs }, "runtime.robots_txt", {
+        robots_sha256: file.sha256,
+      });
+      return fileReply(file, message.method === "HEAD");
+    };
+    if (forwarded.requestId === undefined) return answer();
+    const place = replays.placeOf(forwarded, options.nowMs());
+    const earlier = replays.find(place);
     if (earlier !== undefined) return earlier;
-    const subject = subjectOf(forwarded, host, options.trustedProxies);
-    const { requestId } = forwarded;
-    options.gate.admit({ policy, subject, requestId, startedMs }, "runtime.robots_txt", {
-      robots_sha256: file.sha256,
-    });
-    const reply = fileReply(file, message.method === "HEAD");
-    replays.keep(forwarded, reply, now);
+    const reply = answer();
+    replays.keep(place, reply);
     return reply;
   };
 }

@@ -1,7 +1,7 @@
+import { createHashIndex, type HashIndex } from "../../core/hash-index.ts";
+import { type Hash, hashText, type KeyedHash } from "../../core/keyed-hash.ts";
 import { type Charge, hasToken, msUntil, refill } from "../../core/limit.ts";
 import type { Limit } from "../../core/policy/policy.ts";
-import { createHashIndex, type HashIndex } from "./hash-index.ts";
-import type { Hash, KeyedHash } from "./keyed-hash.ts";
 import { createSlotHeap, type SlotHeap } from "./slot-heap.ts";
 
 const OVERFLOW_BUCKETS = 1024;
@@ -44,7 +44,7 @@ export function createBuckets(capacity: number, hash: KeyedHash): Buckets {
  */
 export function locate(buckets: Buckets, charge: Charge, nowMs: number): number {
   const { key, index, capacity } = buckets;
-  buckets.hash(charge.bucket, key);
+  hashText(buckets.hash, charge.bucket, key);
   const known = index.find(key);
   if (known >= 0) return known;
   const shared = capacity + (key.high % OVERFLOW_BUCKETS);

@@ -1,7 +1,7 @@
-import { randomBytes } from "node:crypto";
+import { randomInt } from "node:crypto";
+import { createKeyedHash } from "../../core/keyed-hash.ts";
 import type { Allowance, Charge } from "../../core/limit.ts";
 import { type Buckets, createBuckets, giveBack, locate, take } from "./buckets.ts";
-import { createKeyedHash } from "./keyed-hash.ts";
 
 /** Token buckets of this process (contract 4, Limits). */
 export interface MemoryLimits {
@@ -27,7 +27,7 @@ const CAPACITY = 262_144;
 
 /** Limits with no bucket in use. */
 export function createMemoryLimits(options: MemoryLimitsOptions = {}): MemoryLimits {
-  const hash = createKeyedHash(options.hashKey ?? randomKey());
+  const hash = createKeyedHash(options.hashKey ?? [randomInt(2 ** 32), randomInt(2 ** 32)]);
   const buckets = createBuckets(options.capacity ?? CAPACITY, hash);
   return {
     spend: (charges, nowMs) => spend(buckets, charges, nowMs),
@@ -68,9 +68,4 @@ function longestWait(charges: readonly Charge[], waits: readonly number[]): numb
     (longest, charge, at) => (charge.shadow ? longest : Math.max(longest, waits[at] ?? 0)),
     0,
   );
-}
-
-function randomKey(): [number, number] {
-  const bytes = randomBytes(8);
-  return [bytes.readInt32LE(0), bytes.readInt32LE(4)];
 }

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Charge } from "../../../src/core/limit.ts";
-import { createKeyedHash } from "../../../src/io/limits/keyed-hash.ts";
 import { createMemoryLimits } from "../../../src/io/limits/memory.ts";
 
 const START = 1_790_000_000_000;
@@ -198,51 +197,4 @@ test("whatever is asked in whatever order, no bucket gives more than its burst a
     ),
     { numRuns: 500 },
   );
-});
-
-describe("the hash of buckets", () => {
-  test("tells texts apart, spreads them, and depends on the key", () => {
-    const hash = createKeyedHash([7, 9]);
-    const other = createKeyedHash([7, 10]);
-    const into = { high: 0, low: 0 };
-    const seen = new Set<string>();
-    const spread = new Uint32Array(64);
-    let same = 0;
-    for (let n = 0; n < 100_000; n++) {
-      hash(`site\0rule\0request.ip\0${n}`, into);
-      seen.add(`${into.high}:${into.low}`);
-      spread[into.high & 63] = (spread[into.high & 63] ?? 0) + 1;
-      const { high } = into;
-      other(`site\0rule\0request.ip\0${n}`, into);
-      if (into.high === high) same++;
-    }
-    expect(seen.size).toBe(100_000);
-    expect(Math.max(...spread) / Math.min(...spread)).toBeLessThan(1.3);
-    expect(same).toBeLessThan(5);
-  });
-
-  test("sees every character, the length, and more than the low byte", () => {
-    const hash = createKeyedHash([1, 2]);
-    const texts = [
-      "",
-      "\0",
-      "\0\0",
-      "a",
-      "a\0",
-      "a\0\0",
-      "ab",
-      "ba",
-      "\u0161",
-      "\u6161",
-      "a".repeat(65_537),
-      "a",
-    ];
-    const hashes = texts.map((text) => {
-      const into = { high: 0, low: 0 };
-      hash(text, into);
-      return `${into.high}:${into.low}`;
-    });
-    expect(new Set(hashes).size).toBe(texts.length - 1);
-    expect(hashes.at(-1)).toBe(hashes[3]);
-  });
 });
