@@ -18,7 +18,7 @@ interface Window {
 }
 
 /** Events of an incomplete hour that are counted one by one; a fuller hour is counted whole. */
-const MOST_COUNTED = 100_000;
+const MOST_COUNTED = 50_000;
 
 /** Paths that are looked at, of each part of a report. */
 const MOST_PATHS = 1000;
