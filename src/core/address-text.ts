@@ -95,18 +95,41 @@ export function formatIPv4(value: number): string {
 
 /** Eight groups as RFC 5952 writes them: the first of the longest runs of zeros becomes `::`. */
 export function formatIPv6(groups: readonly number[]): string {
-  const run = longestZeroRun(groups);
-  const hex = groups.map((group) => group.toString(16));
-  if (run.length < 2) return hex.join(":");
-  return `${hex.slice(0, run.start).join(":")}::${hex.slice(run.start + run.length).join(":")}`;
+  const { start, length } = longestZeroRun(groups);
+  if (length < 2) return joinGroups(groups, 0, 8);
+  return `${joinGroups(groups, 0, start)}::${joinGroups(groups, start + length, 8)}`;
 }
 
+/** The /64 of its first four groups as RFC 5952 writes it: the zeros at the end are the longest run. */
+export function formatIPv6Network64(groups: readonly number[]): string {
+  let end = 4;
+  while (end > 0 && groups[end - 1] === 0) end--;
+  return `${joinGroups(groups, 0, end)}::/64`;
+}
+
+function joinGroups(groups: readonly number[], start: number, end: number): string {
+  let text = "";
+  for (let index = start; index < end; index++) {
+    const group = groups[index] ?? 0;
+    const hex = group < 256 ? HEX[group] : `${HEX[group >>> 8]}${BYTES[group & 255]}`;
+    text += index === start ? hex : `:${hex}`;
+  }
+  return text;
+}
+
+// Node's own conversion to base 16 takes as long as all the rest of reading an address.
+const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16));
+const BYTES: readonly string[] = HEX.map((hex) => hex.padStart(2, "0"));
+
 function longestZeroRun(groups: readonly number[]): { start: number; length: number } {
-  let best = { start: 0, length: 0 };
+  const best = { start: 0, length: 0 };
   let length = 0;
-  for (const [index, group] of groups.entries()) {
-    length = group === 0 ? length + 1 : 0;
-    if (length > best.length) best = { start: index + 1 - length, length };
+  for (let index = 0; index < groups.length; index++) {
+    length = groups[index] === 0 ? length + 1 : 0;
+    if (length > best.length) {
+      best.start = index + 1 - length;
+      best.length = length;
+    }
   }
   return best;
 }

@@ -29,7 +29,11 @@ function addressOfGroups(groups: readonly number[]): Address {
 }
 
 function wordsOf(groups: readonly number[]): readonly number[] {
-  return [0, 2, 4, 6].map((index) => (groups[index] ?? 0) * 0x10000 + (groups[index + 1] ?? 0));
+  return [wordAt(groups, 0), wordAt(groups, 2), wordAt(groups, 4), wordAt(groups, 6)];
+}
+
+function wordAt(groups: readonly number[], index: number): number {
+  return (groups[index] ?? 0) * 0x10000 + (groups[index + 1] ?? 0);
 }
 
 /** Blocks of IPv4, first and last address, that no client on the Internet has. */

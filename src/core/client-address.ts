@@ -1,4 +1,4 @@
-import { formatIPv6, parseIPv4 } from "./address-text.ts";
+import { formatIPv6Network64, parseIPv4 } from "./address-text.ts";
 import {
   type Address,
   type AddressSet,
@@ -76,8 +76,8 @@ function clientAt(address: Address): ClientAddress {
 /** One client commonly has a whole /64 of IPv6, so that is what counts as one. */
 function limitKeyOf(address: Address): string {
   if (address.kind === "ipv4") return address.text;
-  const groups = address.words.slice(0, 2).flatMap((word) => [word >>> 16, word & 0xffff]);
-  return `${formatIPv6([...groups, 0, 0, 0, 0])}/64`;
+  const [high = 0, low = 0] = address.words;
+  return formatIPv6Network64([high >>> 16, high & 0xffff, low >>> 16, low & 0xffff]);
 }
 
 /** `1.2.3.4`, `1.2.3.4:80`, `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:443`; a zone is cut. */

@@ -170,8 +170,6 @@ function namedFault(fault: RuleFault): EventFault {
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f]/g;
 
 /**
@@ -181,9 +179,17 @@ const CONTROLS = /[\u0000-\u001f\u007f-\u009f]/g;
 export function cleanText(text: string, max: number): string {
   // A code unit is one to three bytes of UTF-8: huge values are cut before they are looked at.
   const cut = text.length > max ? text.slice(0, max) : text;
-  const fit =
-    !CONTROL.test(cut) && cut.isWellFormed() ? cut : cut.toWellFormed().replace(CONTROLS, "\ufffd");
+  if (isPrintableAscii(cut)) return cut;
+  const fit = cut.toWellFormed().replace(CONTROLS, "\ufffd");
   return fit.length * 3 <= max ? fit : cutBytes(fit, max);
+}
+
+function isPrintableAscii(text: string): boolean {
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code < 0x20 || code > 0x7e) return false;
+  }
+  return true;
 }
 
 function cutBytes(text: string, max: number): string {

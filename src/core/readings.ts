@@ -13,6 +13,8 @@ import { hexValue } from "./address-text.ts";
  * digits. The work is linear in the length.
  */
 export function readingsOf(rawPath: string): readonly [string, ...string[]] | undefined {
+  const only = onlyReadingOf(rawPath);
+  if (only !== undefined) return [only];
   const once = percentDecode(rawPath);
   if (once === undefined) return undefined;
   const readings = new Set(cleanings(once)).add(once);
@@ -21,6 +23,25 @@ export function readingsOf(rawPath: string): readonly [string, ...string[]] | un
   }
   const [canonical = once, ...rest] = Array.from(readings, toText);
   return [canonical, ...rest];
+}
+
+/**
+ * The one reading of a path that is encoded and no more than that, which is most of those that are
+ * not plain; undefined where there may be others.
+ */
+function onlyReadingOf(rawPath: string): string | undefined {
+  if (!/^[!-~]*$/.test(rawPath)) return undefined;
+  const text = decodeUtf8Escapes(rawPath);
+  return text === undefined || /[%;\\]|\/[/.]/.test(text) ? undefined : text;
+}
+
+/** Undefined where an escape is none, or not of UTF-8. */
+function decodeUtf8Escapes(path: string): string | undefined {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return undefined;
+  }
 }
 
 /** What else the path is for those who decode twice, strip parameters, or turn backslashes. */
