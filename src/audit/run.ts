@@ -1,5 +1,6 @@
 import { auditHost, bodyHash } from "../core/audit/crawl-delay.ts";
 import type { RobotsFetch } from "../core/audit/fetch.ts";
+import type { CrawlDelayRecord } from "../core/audit/record.ts";
 import type { KeptAudit } from "../core/audit/stored.ts";
 import type { AuditTarget } from "../core/audit/target.ts";
 
@@ -10,10 +11,18 @@ export interface AuditedHost extends KeptAudit {
   readonly cause: string | undefined;
 }
 
+/** Judges what a host answered. Never rejects. */
+export type JudgeHost = (
+  target: AuditTarget,
+  fetched: RobotsFetch,
+  nowMs: number,
+) => AuditedHost | Promise<AuditedHost>;
+
 /** What a run needs of the world. */
 export interface AuditPorts {
   /** Never rejects; ends soon once the signal is aborted. */
   readonly fetch: (target: AuditTarget, signal: AbortSignal) => Promise<RobotsFetch>;
+  readonly judge: JudgeHost;
   readonly nowMs: () => number;
   /** Takes each host's outcome as it comes; the run waits for it, so that outcomes do not pile up. */
   readonly take: (outcome: AuditedHost) => void | Promise<void>;
@@ -37,14 +46,23 @@ export async function runAudit(
       const fetched = await ports.fetch(target, signal);
       // An answer that was given up says nothing about the host.
       if (signal.aborted) return;
-      await ports.take(judge(target, fetched, ports.nowMs()));
+      await ports.take(await ports.judge(target, fetched, ports.nowMs()));
     }
   };
   await Promise.all(Array.from({ length: AUDIT_CONCURRENCY }, work));
 }
 
-function judge(target: AuditTarget, fetched: RobotsFetch, nowMs: number): AuditedHost {
-  const records = auditHost(target, fetched, nowMs);
+/** Judges an answer in this thread: a file of 500 KB takes a tenth of a second and more. */
+export function judgeHost(target: AuditTarget, fetched: RobotsFetch, nowMs: number): AuditedHost {
+  return outcomeOf(target, fetched, auditHost(target, fetched, nowMs));
+}
+
+/** An answer with the records that were made of it. */
+export function outcomeOf(
+  target: AuditTarget,
+  fetched: RobotsFetch,
+  records: readonly CrawlDelayRecord[],
+): AuditedHost {
   if (fetched.kind === "failure") {
     return { target, records, body: undefined, cause: `${fetched.fault}: ${fetched.cause}` };
   }

@@ -1,6 +1,7 @@
 import type { AuditPlan } from "../core/audit/config.ts";
 import { explain } from "../core/audit/explain.ts";
 import { findingsOf } from "../core/audit/finding.ts";
+import { createJudgeThread } from "./judge-thread.ts";
 import { type AuditedHost, type AuditPorts, runAudit } from "./run.ts";
 
 /** What a schedule needs, besides what each run needs. */
@@ -104,10 +105,12 @@ async function runOnce(
       options.log("error", { host: outcome.target.host, err: error }, "audit records not kept");
     }
   };
-  await runAudit(targets, { fetch: options.fetch, nowMs: options.nowMs, take }, signal);
+  const { judge, end } = createJudgeThread();
+  const { fetch, nowMs } = options;
+  await runAudit(targets, { fetch, judge, nowMs, take }, signal).finally(end);
   if (signal.aborted) return;
   const runs = state.counters.runs + 1;
-  state.counters = { runs, lastRunMs: options.nowMs(), ...tally, keepFailures };
+  state.counters = { runs, lastRunMs: nowMs(), ...tally, keepFailures };
   options.log("info", { ...tally, skipped }, "crawl-delay audit done");
 }
 

@@ -1,14 +1,16 @@
 import { readFileSync } from "node:fs";
 import { type Command, Option } from "commander";
-import { type AuditedHost, runAudit } from "../audit/run.ts";
+import { type AuditedHost, judgeHost, runAudit } from "../audit/run.ts";
 import type { AuditPlan } from "../core/audit/config.ts";
 import { auditHost } from "../core/audit/crawl-delay.ts";
 import { formatCsv } from "../core/audit/csv.ts";
+import type { RobotsFetch } from "../core/audit/fetch.ts";
 import { findingsOf } from "../core/audit/finding.ts";
 import { formatJunit } from "../core/audit/junit.ts";
 import type { CrawlDelayRecord } from "../core/audit/record.ts";
 import { formatSarif } from "../core/audit/sarif.ts";
 import { formatTable } from "../core/audit/table.ts";
+import type { AuditTarget } from "../core/audit/target.ts";
 import { fetchRobots } from "../io/robots-fetch.ts";
 import { type PlanOptions, planAudit } from "./audit/plan.ts";
 import { startProgress } from "./audit/progress.ts";
@@ -87,7 +89,8 @@ async function fetchAll(plan: AuditPlan, options: Options): Promise<readonly Cra
     await store?.keep(outcome);
   };
   try {
-    await runAudit(plan.targets, { fetch: (target) => fetchRobots(target), nowMs: Date.now, take });
+    const fetch = (target: AuditTarget): Promise<RobotsFetch> => fetchRobots(target);
+    await runAudit(plan.targets, { fetch, judge: judgeHost, nowMs: Date.now, take });
   } finally {
     progress.end();
     await store?.close();
