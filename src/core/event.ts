@@ -185,7 +185,9 @@ export function cleanText(text: string, max: number): string {
 }
 
 function isPrintableAscii(text: string): boolean {
-  for (let index = 0; index < text.length; index++) {
+  // Texts are of many inner kinds, and to ask each time for the length would cost more than the rest.
+  const { length } = text;
+  for (let index = 0; index < length; index++) {
     const code = text.charCodeAt(index);
     if (code < 0x20 || code > 0x7e) return false;
   }

@@ -64,8 +64,9 @@ class HalfSipHash implements KeyedHash {
     let v1 = this.#v1;
     let v2 = this.#v2;
     let v3 = this.#v3;
+    const { length } = text;
     for (let round = 0; round < rounds; round++) {
-      const message = wordAt(text, round * 2);
+      const message = wordAt(text, round * 2, length);
       v3 ^= message;
       v0 = (v0 + v1) | 0;
       v1 = rotate(v1, 5) ^ v0;
@@ -93,11 +94,11 @@ export function hashText(hash: KeyedHash, text: string, into: Hash): void {
 }
 
 /** Two code units; the last word holds the one that is left, if any, and the length. */
-function wordAt(text: string, index: number): number {
-  const left = text.length - index;
+function wordAt(text: string, index: number, length: number): number {
+  const left = length - index;
   if (left < 0) return 0;
   if (left >= 2) return text.charCodeAt(index) | (text.charCodeAt(index + 1) << 16);
-  return (left === 1 ? text.charCodeAt(index) : 0) | (text.length << 16);
+  return (left === 1 ? text.charCodeAt(index) : 0) | (length << 16);
 }
 
 function rotate(word: number, bits: number): number {
