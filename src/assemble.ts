@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
 import pino, { type Logger } from "pino";
-import { openAudit } from "./assemble/audit.ts";
 import { createReceipts, type Receipts } from "./assemble/receipts.ts";
 import { openRecords, type Records } from "./assemble/records.ts";
 import { createReloads } from "./assemble/reloads.ts";
@@ -105,7 +104,7 @@ async function listenWith(
   const operators = settings.admin && (await openBeside(listening, admin, settings.admin));
   const { address } = listening;
   log.info({ listen: address, admin: operators?.address, policies: path }, "crawlwall answers");
-  const audit = openAuditFor(settings, parts);
+  const audit = await openAuditFor(settings, parts);
   return serviceOf(parts, listening, operators, audit);
 }
 
@@ -210,9 +209,10 @@ function openVerifierFor(settings: Settings, log: Logger): Verifier {
   });
 }
 
-function openAuditFor(settings: Settings, parts: Parts): AuditSchedule | undefined {
+async function openAuditFor(settings: Settings, parts: Parts): Promise<AuditSchedule | undefined> {
   const { auditEveryMs: everyMs, allowInsecureSources: allowPrivate } = settings;
   if (everyMs === undefined) return undefined;
+  const { openAudit } = await import("./assemble/audit.ts");
   const { sites, metrics, log, records } = parts;
   return openAudit({ everyMs, allowPrivate, sites, ledger: records.ledger, metrics, log });
 }

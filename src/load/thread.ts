@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { type PolicyParts, policySteps } from "../core/policy/create-policy.ts";
 import type { Policy, Rule } from "../core/policy/policy.ts";
@@ -91,6 +92,8 @@ async function collect(thread: LoadThread, path: string): Promise<LoadedSet> {
       case "end":
         return { kind: "loaded", policies: await inSlices(install(arriving)) };
     }
+    // The next part may be here already, and would be taken in the same turn.
+    await setImmediate();
   }
 }
 

@@ -6,6 +6,7 @@ import { type Check, createFront, fail, send, WRONG_KEY } from "./front.ts";
 import type { Health } from "./health.ts";
 import { registerHealth } from "./health.ts";
 import { registerJwks } from "./jwks.ts";
+import { NO_SCHEMAS } from "./no-schemas.ts";
 import { problem } from "./reply.ts";
 import { createKeyCheck } from "./secret-check.ts";
 
@@ -31,6 +32,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     serverFactory: (others) => createFront(check, others),
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
+    schemaController: NO_SCHEMAS,
     // One logger for all: a child for each request costs more than a decision.
     childLoggerFactory: (logger) => logger,
     // While the process drains, what comes on open connections is still answered.

@@ -1,7 +1,9 @@
-import { STATUS_CODES } from "node:http";
 import type { Decision } from "../core/decision.ts";
 import { isRefused, wouldBlock } from "../core/decision.ts";
 import type { Outcome } from "../gate.ts";
+
+// An import would read every name of the module, and for some of them load a whole fetch client.
+const { STATUS_CODES } = process.getBuiltinModule("node:http");
 
 /** An answer to a proxy, whole: the same value can be sent again to a retry. */
 export interface Reply {

@@ -1,8 +1,11 @@
 import { lookup } from "node:dns";
-import { type IncomingMessage, type RequestOptions, request as requestHttp } from "node:http";
+import type { IncomingMessage, RequestOptions } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { LookupFunction } from "node:net";
 import { isPublicAddress, parseAddress } from "../../core/cidr.ts";
+
+// An import would read every name of the module, and for some of them load a whole fetch client.
+const { request: requestHttp } = process.getBuiltinModule("node:http");
 
 /** What a document may cost, and from where it may come. */
 export interface FetchOptions {

@@ -5,6 +5,7 @@ import Fastify, {
   LogController,
   type onRequestHookHandler,
 } from "fastify";
+import { NO_SCHEMAS } from "../no-schemas.ts";
 import { problem } from "../reply.ts";
 import { createSecretCheck } from "../secret-check.ts";
 
@@ -28,6 +29,7 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
   const app = Fastify({
     loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true }),
+    schemaController: NO_SCHEMAS,
   });
   app.addHook("onRequest", createHostCheck(options.hosts));
   if (options.token !== undefined) app.addHook("onRequest", createTokenCheck(options.token));
