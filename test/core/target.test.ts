@@ -187,6 +187,10 @@ test("the worst path that is judged takes a few milliseconds", () => {
 });
 
 describe("any target at all", () => {
+  const outcome = (uri: string, caseInsensitive: boolean): unknown => {
+    const result = parseTarget(uri, caseInsensitive);
+    return result.kind === "malformed" ? result.reason : result.target.readings;
+  };
   const piece = fc.constantFrom(
     ..."/ // /. /.. .. . a A b ; ;x= \\ % %2f %2F %2e %252e %25 %5c %3b %00 %0a %C3%A9 %E9 %C0%AF é \u00c3\u00a9 ? # http:// *".split(
       " ",
@@ -235,14 +239,30 @@ describe("any target at all", () => {
       .array(fc.constantFrom("/", "a", "B", ".", "..", "-", "_", "~", "!", ":", "@", "{"), {
         maxLength: 10,
       })
-      .map((parts) => `/${parts.join("")}`);
+      .map((parts) => parts.join(""));
     fc.assert(
       fc.property(plain, fc.boolean(), (path, caseInsensitive) => {
-        // An encoded letter takes the long way; nothing else about the path differs.
-        const long = readings(`/%61${path}`, caseInsensitive);
-        expect(readings(`/a${path}`, caseInsensitive)).toEqual(long);
+        // Bytes that are not encoded take the long way; nothing else about the path differs.
+        const long = readings(`/\u00c3\u00a9${path}`, caseInsensitive);
+        const plainly = long?.map((reading) => reading.replace("é", "e"));
+        expect(readings(`/e${path}`, caseInsensitive)).toEqual(plainly);
       }),
       { numRuns: 3000 },
+    );
+  });
+
+  test("that is taken for encoded and no more has the readings that the long way finds", () => {
+    const encoded = fc
+      .array(fc.oneof(piece, fc.constantFrom("%e2%82%ac", "%F0%9F%98%80", "%ed%a0%80", "%20")), {
+        maxLength: 8,
+      })
+      .map((parts) => parts.join("").replace(/[?#].*/, ""));
+    fc.assert(
+      fc.property(encoded, fc.boolean(), (path, caseInsensitive) => {
+        const long = outcome(`/\u00c3\u00a9${path}`, caseInsensitive);
+        expect(outcome(`/%C3%A9${path}`, caseInsensitive)).toEqual(long);
+      }),
+      { numRuns: 5000 },
     );
   });
 });
