@@ -96,25 +96,26 @@ export function formatIPv4(value: number): string {
 /** Eight groups as RFC 5952 writes them: the first of the longest runs of zeros becomes `::`. */
 export function formatIPv6(groups: readonly number[]): string {
   const { start, length } = longestZeroRun(groups);
-  if (length < 2) return joinGroups(groups, 0, 8);
-  return `${joinGroups(groups, 0, start)}::${joinGroups(groups, start + length, 8)}`;
+  if (length < 2) return hexOf(groups, 0, 8).join(":");
+  const before = start === 0 ? [""] : hexOf(groups, 0, start);
+  const after = start + length === 8 ? [""] : hexOf(groups, start + length, 8);
+  return [...before, "", ...after].join(":");
 }
 
 /** The /64 of its first four groups as RFC 5952 writes it: the zeros at the end are the longest run. */
 export function formatIPv6Network64(groups: readonly number[]): string {
   let end = 4;
   while (end > 0 && groups[end - 1] === 0) end--;
-  return `${joinGroups(groups, 0, end)}::/64`;
+  return `${hexOf(groups, 0, end).join(":")}::/64`;
 }
 
-function joinGroups(groups: readonly number[], start: number, end: number): string {
-  let text = "";
+function hexOf(groups: readonly number[], start: number, end: number): string[] {
+  const texts: string[] = [];
   for (let index = start; index < end; index++) {
     const group = groups[index] ?? 0;
-    const hex = group < 256 ? HEX[group] : `${HEX[group >>> 8]}${BYTES[group & 255]}`;
-    text += index === start ? hex : `:${hex}`;
+    texts.push(group < 256 ? (HEX[group] ?? "") : `${HEX[group >>> 8]}${BYTES[group & 255]}`);
   }
-  return text;
+  return texts;
 }
 
 // Node's own conversion to base 16 takes as long as all the rest of reading an address.

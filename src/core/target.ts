@@ -33,7 +33,7 @@ const MAX_PATH_LENGTH = 8192;
 export function parseTarget(uri: string, caseInsensitive: boolean): TargetResult {
   const end = plainPathEnd(uri);
   if (end < 0 || end > MAX_PATH_LENGTH) return parseUnusual(cutOrigin(uri), caseInsensitive);
-  const path = uri.slice(0, end);
+  const path = copyOf(uri, 0, end);
   const readings = caseInsensitive ? withLowerCase([path]) : ([path] as const);
   return { kind: "target", target: { rawPath: path, query: queryAt(uri, end), readings } };
 }
@@ -74,7 +74,16 @@ function isTarget(path: string): boolean {
 function queryAt(uri: string, end: number): string {
   if (uri[end] !== "?") return "";
   const fragment = uri.indexOf("#", end);
-  return toText(uri.slice(end + 1, fragment < 0 ? uri.length : fragment));
+  return toText(copyOf(uri, end + 1, fragment < 0 ? uri.length : fragment));
+}
+
+/**
+ * A part of a text as a text of its own. A slice would be a view that keeps the whole text alive and
+ * that JSON.stringify has no fast way for, and an event is full of them.
+ */
+function copyOf(text: string, start: number, end: number): string {
+  if (start === 0 && end === text.length) return text;
+  return [text.slice(start, start + 1), text.slice(start + 1, end)].join("");
 }
 
 function withLowerCase(readings: readonly [string, ...string[]]): readonly [string, ...string[]] {

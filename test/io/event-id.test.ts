@@ -21,3 +21,11 @@ test("ids of one millisecond, and of a clock that steps back, are distinct and i
   expect(new Set(ids).size).toBe(ids.length);
   expect(ids.toSorted()).toEqual(ids);
 });
+
+test("what is random in an id comes in no other", () => {
+  const newId = createEventIds();
+  const random = new Set<string>();
+  for (let count = 0; count < 5000; count += 1)
+    random.add(newId(1_700_000_000_000 + count).slice(20));
+  expect(random.size).toBe(5000);
+});
