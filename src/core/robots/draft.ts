@@ -1,4 +1,5 @@
-import { createPathMatcher, type PathMatcher } from "./match.ts";
+import { createPatternTest } from "./match.ts";
+import { createStarts, type Starts } from "./starts.ts";
 
 /** An Allow or Disallow line of a group. */
 export interface Line {
@@ -16,48 +17,77 @@ export interface Draft {
   lines(): readonly Line[];
 }
 
-interface Wildcard {
-  readonly line: Line;
-  readonly matcher: PathMatcher;
+/**
+ * Makes drafts of which each line has one of the given patterns; no other would be found. A line is
+ * looked up by the literal that it starts with, and one with `*` is tried only where that stands.
+ */
+export function createDrafts(patterns: Iterable<string>): () => Draft {
+  const startsOf = createStarts(new Set(Array.from(patterns, headOf)));
+  return () => createDraft(startsOf);
 }
 
-/** Lines without `*` are found by their text, whose number hardly matters; the others are tried. */
-export function createDraft(): Draft {
-  const plain = new Map<string, Line>();
-  const wildcards = new Map<string, Wildcard>();
-  // Of the patterns in `plain`, descending; one that is gone does no harm.
-  let lengths: readonly number[] = [];
-  const longestPrefix = (target: string): Line | undefined => {
-    for (const length of lengths) {
-      const line = length > target.length ? undefined : plain.get(target.slice(0, length));
-      if (line !== undefined) return line;
-    }
-    return undefined;
+interface Wildcard {
+  readonly line: Line;
+  readonly holds: (target: string) => boolean;
+}
+
+function createDraft(startsOf: Starts): Draft {
+  const wholes = new Map<string, Line>();
+  const starts = new Map<string, Line>();
+  const wildcards = new Map<string, Map<string, Wildcard>>();
+  const addWildcard = (line: Line): void => {
+    const head = headOf(line.pattern);
+    const beside = wildcards.get(head) ?? new Map<string, Wildcard>();
+    beside.set(line.pattern, { line, holds: createPatternTest(line.pattern) });
+    wildcards.set(head, beside);
   };
   return {
     add: (line) => {
-      const { length } = line.pattern;
-      if (line.pattern.includes("*")) {
-        const matcher = createPathMatcher([{ ...line, line: 1 }]);
-        wildcards.set(line.pattern, { line, matcher });
-      } else {
-        plain.set(line.pattern, line);
-        if (!lengths.includes(length)) lengths = [...lengths, length].sort((a, b) => b - a);
-      }
+      if (line.pattern.includes("*")) addWildcard(line);
+      else if (line.pattern.endsWith("$")) wholes.set(headOf(line.pattern), line);
+      else starts.set(line.pattern, line);
     },
-    remove: (line) => {
-      plain.delete(line.pattern);
-      wildcards.delete(line.pattern);
+    remove: ({ pattern }) => {
+      if (pattern.includes("*")) wildcards.get(headOf(pattern))?.delete(pattern);
+      else if (pattern.endsWith("$")) wholes.delete(headOf(pattern));
+      else starts.delete(pattern);
     },
     decide: (target) => {
-      let best = plain.get(`${target}$`) ?? longestPrefix(target);
-      for (const { line, matcher } of wildcards.values()) {
-        if (takesPrecedence(line, best) && matcher(target).rule !== undefined) best = line;
+      let best = wholes.get(target);
+      for (const start of startsOf(target)) {
+        best = moreSpecific(best ?? starts.get(start), wildcards.get(start), target);
       }
       return best;
     },
-    lines: () => [...plain.values(), ...Array.from(wildcards.values(), ({ line }) => line)],
+    lines: () => [
+      ...wholes.values(),
+      ...starts.values(),
+      ...Array.from(wildcards.values()).flatMap((beside) =>
+        Array.from(beside.values(), ({ line }) => line),
+      ),
+    ],
   };
+}
+
+/** The line that decides of one known to hold the target and of some that may. */
+function moreSpecific(
+  known: Line | undefined,
+  wildcards: ReadonlyMap<string, Wildcard> | undefined,
+  target: string,
+): Line | undefined {
+  if (wildcards === undefined) return known;
+  let best = known;
+  for (const { line, holds } of wildcards.values()) {
+    if (takesPrecedence(line, best) && holds(target)) best = line;
+  }
+  return best;
+}
+
+/** What a pattern holds up to its first `*`, or to its end. */
+function headOf(pattern: string): string {
+  const star = pattern.indexOf("*");
+  if (star >= 0) return pattern.slice(0, star);
+  return pattern.endsWith("$") ? pattern.slice(0, -1) : pattern;
 }
 
 /** The longer pattern, and Allow of equals (RFC 9309 section 2.2.2). */

@@ -1,8 +1,9 @@
 import { itemsOf } from "../cel/apply.ts";
 import { innerTerms } from "../cel/foreign.ts";
-import { type CallTerm, type LoopTerm, type Term, valueTerm } from "../cel/term.ts";
+import { substitute } from "../cel/substitute.ts";
+import { type CallTerm, type LoopTerm, slotBit, type Term, valueTerm } from "../cel/term.ts";
+import { createTextIndex, NO_RANK, type TextIndex } from "../cel/text-index.ts";
 import { type Glob, globsOfPattern, matchesGlob } from "./glob.ts";
-import { rebuild } from "./rebuild.ts";
 
 /**
  * A condition as robots.txt can see it: tests of the path, and what it cannot tell. What is unknown
@@ -14,16 +15,21 @@ export type Formula =
   | { readonly kind: "failure" }
   /** `cause` names an input, or a form that no pattern has; for people. */
   | { readonly kind: "unknown"; readonly cause: string; readonly mayFail: boolean }
-  | {
-      readonly kind: "texts";
-      readonly exact: readonly string[];
-      readonly prefixes: readonly string[];
-    }
+  | TextsFormula
   | { readonly kind: "globs"; readonly globs: readonly Glob[] }
   | { readonly kind: "every" | "some" | "one"; readonly parts: readonly Formula[] }
   /** The condition, what holds if it does, and what else. */
   | { readonly kind: "choice"; readonly parts: readonly [Formula, Formula, Formula] }
   | { readonly kind: "not"; readonly parts: readonly [Formula] };
+
+/** Whether the path is one of some texts, or starts with one. */
+export interface TextsFormula {
+  readonly kind: "texts";
+  readonly exact: readonly string[];
+  readonly prefixes: readonly string[];
+  /** Both, made to be searched: a set can hold thousands. */
+  readonly index: TextIndex;
+}
 
 const TRUE: Formula = { kind: "known", value: true };
 const FALSE: Formula = { kind: "known", value: false };
@@ -45,7 +51,7 @@ export function toFormula(term: Term): Formula {
       return callFormula(term);
     case "text":
       return term.text.kind === "input" && term.text.field === "path"
-        ? { kind: "texts", exact: term.exact, prefixes: term.prefixes }
+        ? textsFormula(term.exact, term.prefixes)
         : unknownOf(term);
     case "loop":
       return loopFormula(term);
@@ -71,11 +77,21 @@ function callFormula(term: CallTerm): Formula {
   if (term.name === "_!=_") {
     const text = textCompared(subject, constant);
     if (text === undefined) return unknownOf(term);
-    return negation({ kind: "texts", exact: [text], prefixes: [] });
+    return negation(textsFormula([text], []));
   }
   const globs = isPath(subject) ? globsOf(term.name, textOf(constant)) : undefined;
   if (globs !== undefined) return globFormula(globs);
-  return isLengthOne(term) ? { kind: "texts", exact: ["/"], prefixes: [] } : unknownOf(term);
+  return isLengthOne(term) ? textsFormula(["/"], []) : unknownOf(term);
+}
+
+function textsFormula(exact: readonly string[], prefixes: readonly string[]): TextsFormula {
+  const ranked = (texts: readonly string[]) => new Map(texts.map((text) => [text, 0]));
+  return {
+    kind: "texts",
+    exact,
+    prefixes,
+    index: createTextIndex(ranked(exact), ranked(prefixes)),
+  };
 }
 
 function negation(part: Formula): Formula {
@@ -103,8 +119,8 @@ function globFormula(globs: readonly Glob[]): Formula {
   const prefixes = anchored.filter((glob) => !glob.isEnd).map((glob) => glob.pieces[0]);
   const floating = globs.filter((glob) => !anchored.includes(glob));
   if (floating.some((glob) => glob.pieces[0] === "")) return TRUE;
-  const texts: Formula = { kind: "texts", exact, prefixes };
-  return { kind: "some", parts: [texts, { kind: "globs", globs: floating }] };
+  const anchoredTexts = textsFormula(exact, prefixes);
+  return { kind: "some", parts: [anchoredTexts, { kind: "globs", globs: floating }] };
 }
 
 function isPath(term: Term): boolean {
@@ -138,7 +154,7 @@ function loopFormula(term: LoopTerm): Formula {
   const parts = itemsOf(range.value).map((item) => {
     const replace = (leaf: Term) =>
       leaf.kind === "variable" && leaf.slot === slot ? valueTerm(item) : undefined;
-    return toFormula(rebuild(test, replace));
+    return toFormula(substitute(test, { needs: slotBit(slot), replace }));
   });
   const kind = macro === "exists" ? "some" : macro === "all" ? "every" : "one";
   return { kind, parts };
@@ -181,9 +197,7 @@ export function outcomesOf(formula: Formula, path: string): Outcomes {
     case "unknown":
       return HOLDS | FAILS_TO_HOLD | (formula.mayFail ? ERROR : 0);
     case "texts":
-      return certain(
-        formula.exact.includes(path) || formula.prefixes.some((prefix) => path.startsWith(prefix)),
-      );
+      return certain(formula.index(path) !== NO_RANK);
     case "globs":
       return certain(formula.globs.some((glob) => matchesGlob(path, glob)));
     case "not":
@@ -237,10 +251,4 @@ function exactlyOne(parts: readonly Outcomes[]): Outcomes {
   }
   const all = parts.reduce((sum, part) => sum | part, 0);
   return HOLDS | FAILS_TO_HOLD | (all & ERROR);
-}
-
-/** Every part of a formula, itself first. */
-export function* everyFormula(formula: Formula): Generator<Formula> {
-  yield formula;
-  if ("parts" in formula) for (const part of formula.parts) yield* everyFormula(part);
 }

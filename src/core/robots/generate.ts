@@ -1,13 +1,16 @@
 import { createHash } from "node:crypto";
 import type { Policy } from "../policy/policy.ts";
+import { createDrafts } from "./draft.ts";
 import { type GroupLines, groupLines } from "./group-lines.ts";
 import { createSharers, delayOf, type LimitedCourse, limitsOf } from "./limit-delay.ts";
 import type { RobotsNote } from "./note.ts";
 import { notesOn, standingNotes } from "./notes.ts";
 import { createOutlooks, type Outlook } from "./outlook.ts";
 import { parseRobots } from "./parse.ts";
+import { createPoints } from "./points.ts";
+import { remember } from "./remember.ts";
 import { type Group, renderRobots } from "./render.ts";
-import { checkDelay, differencesIn } from "./self-check.ts";
+import { checkDelay, createSelfCheck } from "./self-check.ts";
 import { type Addressee, addresseesOf } from "./tokens.ts";
 
 /** A robots.txt file made from a policy, and what it does not say. */
@@ -19,7 +22,7 @@ export interface GeneratedRobots {
   readonly notes: readonly RobotsNote[];
 }
 
-/** A crawler with what is found out about it. */
+/** A crawler with what is found out about it; those that the rules treat alike share that. */
 interface Entry extends Addressee {
   readonly outlook: Outlook;
   readonly made: GroupLines;
@@ -47,23 +50,22 @@ export function generateRobots(policy: Policy, host: string | undefined): Genera
   return { body, sha256, notes: inOrder(policy, distinct(notes)) };
 }
 
-/** Crawlers that the rules treat alike share their lines. */
 function entriesOf(
   policy: Policy,
   host: string | undefined,
   addressees: readonly Addressee[],
 ): readonly Entry[] {
-  const outlookFor = createOutlooks(policy, host);
-  const shared = new Map<string, Pick<Entry, "made" | "limits">>();
-  return addressees.map((addressee) => {
-    const outlook = outlookFor(addressee.bot);
-    const known = shared.get(outlook.signature);
-    if (known !== undefined) return { ...addressee, outlook, ...known };
-    const made = groupLines(outlook);
-    const found = { made, limits: limitsOf(outlook, made.points) };
-    shared.set(outlook.signature, found);
-    return { ...addressee, outlook, ...found };
+  const bots = addressees.map(({ bot }) => bot);
+  const outlookOf = createOutlooks(policy, host, bots);
+  const pointsOf = remember(createPoints());
+  const outlooks = [...new Set(bots.map(outlookOf))];
+  const points = new Set(outlooks.flatMap(({ courses }) => pointsOf(courses).points));
+  const newDraft = createDrafts([...points].flatMap(({ patterns }) => patterns));
+  const findingsOn = remember((outlook: Outlook) => {
+    const made = groupLines(outlook, pointsOf(outlook.courses), newDraft());
+    return { outlook, made, limits: limitsOf(outlook, made.points) };
   });
+  return addressees.map((addressee) => ({ ...addressee, ...findingsOn(outlookOf(addressee.bot)) }));
 }
 
 function checkedNotes(
@@ -72,13 +74,14 @@ function checkedNotes(
   groups: readonly Group[],
 ): readonly RobotsNote[] {
   const file = parseRobots(body);
-  const seen = new Set<string>();
+  const differencesIn = createSelfCheck(file);
+  const seen = new Set<Outlook>();
   for (const group of groups) checkDelay(file, group);
   return entries.flatMap(({ outlook, made }, index) => {
     const group = groups[index];
-    if (group === undefined || seen.has(outlook.signature)) return [];
-    seen.add(outlook.signature);
-    const differing = differencesIn(file, { outlook, made, group });
+    if (group === undefined || seen.has(outlook)) return [];
+    seen.add(outlook);
+    const differing = differencesIn({ outlook, made, group });
     return [...notesOn(outlook, made), ...differing.map((target) => found(outlook, target))];
   });
 }

@@ -1,6 +1,6 @@
-import { createDraft, type Draft, type Line } from "./draft.ts";
+import type { Draft, Line } from "./draft.ts";
 import type { Outlook } from "./outlook.ts";
-import { type Point, type Points, pointsOf } from "./points.ts";
+import type { Point, Points } from "./points.ts";
 
 /** The lines of one crawler's group, and where they are known to fall short. */
 export interface GroupLines {
@@ -18,11 +18,9 @@ export interface GroupLines {
  * Lines that say of every path what enforcement says, as near as patterns can. From short literals
  * to long ones, each gets a line where those before it say otherwise: as the longest pattern wins,
  * that is exact for prefixes and whole paths. Where patterns with `*` get in the way of each other,
- * none forbids what is served.
+ * none forbids what is served. `draft` is empty, and takes the patterns of the points.
  */
-export function groupLines(outlook: Outlook): GroupLines {
-  const { points, isCut }: Points = pointsOf(outlook.courses);
-  const draft = createDraft();
+export function groupLines(outlook: Outlook, { points, isCut }: Points, draft: Draft): GroupLines {
   const approximate: Point[] = [];
   for (const point of points) {
     if (isRight(draft, outlook, point)) continue;

@@ -29,18 +29,29 @@ export function createPathMatcher(
     .sort(byPrecedence);
   return (target) => {
     const path = normalizeTarget(target === "" ? "/" : target, reading);
-    if (path === "/robots.txt") return { allowed: true, rule: undefined };
+    if (path === ALWAYS_ALLOWED) return { allowed: true, rule: undefined };
     const rule = compiled.find((candidate) => matches(candidate, path))?.rule;
     return { allowed: rule?.kind !== "disallow", rule };
   };
 }
 
+/** Whether a pattern holds a path that is in normal form, as `escapePath` writes it. */
+export function createPatternTest(pattern: string): (path: string) => boolean {
+  const compiled = compilePattern({ kind: "allow", pattern, line: 1 }, pattern, "rfc9309");
+  return (path) => path !== ALWAYS_ALLOWED && matches(compiled, path);
+}
+
+const ALWAYS_ALLOWED = "/robots.txt";
+
 interface CompiledRule {
   readonly rule: RobotsRule;
   /** Octets of the pattern: the longer one is the more specific. */
   readonly length: number;
-  /** The literals between the wildcards. */
+  /** The literals between the wildcards: before the first, and after each. */
+  readonly head: string;
   readonly parts: readonly string[];
+  /** The literal that must stand at the end, after a wildcard. */
+  readonly tail: string | undefined;
   readonly isAnchored: boolean;
 }
 
@@ -65,24 +76,24 @@ function compile(rule: RobotsRule, reading: PatternReading): readonly CompiledRu
 function compilePattern(rule: RobotsRule, pattern: string, reading: PatternReading): CompiledRule {
   const isAnchored = pattern.endsWith("$");
   const body = isAnchored ? pattern.slice(0, -1) : pattern;
-  const parts = body.split("*").map((part) => normalizeLiteral(part, reading));
+  const [head = "", ...parts] = body.split("*").map((part) => normalizeLiteral(part, reading));
   // What is left are ASCII characters: one octet each.
-  const literals = parts.reduce((total, part) => total + part.length, 0);
-  return { rule, length: literals + parts.length - 1 + (isAnchored ? 1 : 0), parts, isAnchored };
+  const literals = parts.reduce((total, part) => total + part.length, head.length);
+  const length = literals + parts.length + (isAnchored ? 1 : 0);
+  const tail = isAnchored ? parts.pop() : undefined;
+  return { rule, length, head, parts, tail, isAnchored };
 }
 
 /** Takes each literal at its first place: later ones then have the most room, so no trial is needed. */
-function matches(rule: CompiledRule, path: string): boolean {
-  const [head = "", ...rest] = rule.parts;
+function matches({ head, parts, tail, isAnchored }: CompiledRule, path: string): boolean {
   if (!path.startsWith(head)) return false;
-  const tail = rule.isAnchored ? rest.pop() : undefined;
   let position = head.length;
-  for (const part of rest) {
+  for (const part of parts) {
     const found = path.indexOf(part, position);
     if (found === -1) return false;
     position = found + part.length;
   }
-  if (!rule.isAnchored) return true;
+  if (!isAnchored) return true;
   if (tail === undefined) return position === path.length;
   return path.length - tail.length >= position && path.endsWith(tail);
 }

@@ -1,18 +1,17 @@
 import type { Policy, Rule } from "../policy/policy.ts";
+import type { Course } from "./course.ts";
 import { escapePath } from "./escape.ts";
-import { everyFormula } from "./formula.ts";
 import type { GroupLines } from "./group-lines.ts";
 import { createPathMatcher, type PathMatcher } from "./match.ts";
 import type { NoteCode, RobotsNote } from "./note.ts";
-import type { Course, Outlook } from "./outlook.ts";
+import type { Outlook } from "./outlook.ts";
 import { OTHER, type Point } from "./points.ts";
 
 /** What a crawler's group does not say, or says otherwise, by rule. */
 export function notesOn(outlook: Outlook, group: GroupLines): readonly RobotsNote[] {
-  const matcher = createPathMatcher(group.lines.map((line) => ({ ...line, line: 1 })));
   return [
     ...unseenNotes(outlook, group.points),
-    ...group.approximate.flatMap((point) => approximation(outlook, point, matcher)),
+    ...approximations(outlook, group),
     ...group.differing.flatMap((point) => difference(outlook, point)),
     ...(group.isCut ? cutNotes(outlook) : []),
   ];
@@ -20,12 +19,12 @@ export function notesOn(outlook: Outlook, group: GroupLines): readonly RobotsNot
 
 /** Rules that could decide a path, where others could too and say otherwise. */
 function unseenNotes(outlook: Outlook, points: readonly Point[]): readonly RobotsNote[] {
+  if (!outlook.isVague) return [];
+  const courses = new Map(outlook.courses.map((course) => [course.rule, course]));
   const notes = new Map<Rule, RobotsNote>();
-  for (const point of points) {
-    const rules = outlook.deciders(point.path);
-    if (rules.length < 2 || outlook.isBlocked(point.path)) continue;
-    for (const rule of rules.slice(0, -1)) {
-      const course = outlook.courses.find((candidate) => candidate.rule === rule);
+  for (const point of points.filter(({ path }) => !outlook.isBlocked(path))) {
+    for (const rule of outlook.deciders(point.path).slice(0, -1)) {
+      const course = courses.get(rule);
       if (course !== undefined && !notes.has(rule)) notes.set(rule, unseenNote(course, point));
     }
   }
@@ -33,14 +32,21 @@ function unseenNotes(outlook: Outlook, points: readonly Point[]): readonly Robot
 }
 
 function unseenNote({ rule, condition }: Course, point: Point): RobotsNote {
-  const causes = new Set<string>();
-  for (const part of everyFormula(condition)) if (part.kind === "unknown") causes.add(part.cause);
-  const all = [...causes].join(", ");
+  const all = condition.causes.join(", ");
   const isInput = all.includes("`");
   const message = isInput
     ? `depends on ${all}, which robots.txt cannot tell; left out`
     : `holds ${all}; left out`;
   return note(rule, isInput ? "unseen_input" : "no_pattern", message, witnessOf(point));
+}
+
+function approximations(
+  outlook: Outlook,
+  { approximate, lines }: GroupLines,
+): readonly RobotsNote[] {
+  if (approximate.length === 0) return [];
+  const matcher = createPathMatcher(lines.map((line) => ({ ...line, line: 1 })));
+  return approximate.flatMap((point) => approximation(outlook, point, matcher));
 }
 
 function approximation(
@@ -72,7 +78,7 @@ function difference(outlook: Outlook, point: Point): readonly RobotsNote[] {
 
 function cutNotes(outlook: Outlook): readonly RobotsNote[] {
   return outlook.courses
-    .filter(({ condition }) => [...everyFormula(condition)].some((part) => part.kind === "globs"))
+    .filter(({ condition }) => condition.globs.length > 0)
     .map(({ rule }) =>
       note(rule, "not_fully_expressed", "too many texts are looked for within paths; left out"),
     );

@@ -1,7 +1,7 @@
+import type { Course } from "./course.ts";
 import { escapePath } from "./escape.ts";
-import { everyFormula, type Formula } from "./formula.ts";
 import type { Glob } from "./glob.ts";
-import type { Course } from "./outlook.ts";
+import { remember } from "./remember.ts";
 
 /** A path that stands for all paths of its kind, and the patterns that hold just those. */
 export interface Point {
@@ -27,38 +27,55 @@ const MAX_GLOB_POINTS = 20_000;
 
 /**
  * Where a verdict can change: for each literal of the rules the path itself and what lies below it,
- * and there again for each text that rules look for within a path, alone and in pairs.
+ * and there again for each text that rules look for within a path, alone and in pairs. Points of a
+ * literal are made once, for all crawlers.
  */
-export function pointsOf(courses: readonly Course[]): Points {
-  const parts = courses.flatMap(({ condition }) => [...everyFormula(condition)]);
-  const globs = globsIn(parts);
+export function createPoints(): (courses: readonly Course[]) => Points {
+  const plainPoints = remember(literalPoints);
+  const intern = createInterner();
+  const globPointsBeside = remember((globs: readonly Glob[]) =>
+    remember((path: string) => globPoints(path, globs)),
+  );
+  return (courses) => {
+    const globs = intern(globsIn(courses));
+    const paths = literalsOf(courses, globs);
+    const isCut = paths.length * (globs.length + globs.length ** 2) > MAX_GLOB_POINTS;
+    const wildPoints = globPointsBeside(isCut ? NO_GLOBS : globs);
+    const points = paths.flatMap((path) => [...plainPoints(path), ...wildPoints(path)]);
+    return { points, isCut };
+  };
+}
+
+const NO_GLOBS: readonly Glob[] = [];
+
+/** Makes equal lists of globs the same list. */
+function createInterner(): (globs: readonly Glob[]) => readonly Glob[] {
+  const known = new Map<string, readonly Glob[]>();
+  return (globs) => {
+    const key = globs.map(keyOf).join();
+    const same = known.get(key) ?? globs;
+    known.set(key, same);
+    return same;
+  };
+}
+
+function globsIn(courses: readonly Course[]): readonly Glob[] {
+  const globs = courses.flatMap(({ condition }) => condition.globs);
+  return [...new Map(globs.map((glob) => [keyOf(glob), glob])).values()];
+}
+
+/** Literals that a path can start with, shorter ones first. */
+function literalsOf(courses: readonly Course[], globs: readonly Glob[]): readonly string[] {
   const literals = new Set(["/"]);
-  addAll(literals, textsIn(parts));
+  for (const { condition } of courses) addAll(literals, condition.texts);
   addAll(
     literals,
     globs.flatMap((glob) => (glob.isStart ? [glob.pieces[0]] : [])),
   );
   addAll(literals, overlaps(literals, globs));
-  const paths = Array.from(literals)
+  return Array.from(literals)
     .filter((text) => text.startsWith("/"))
     .sort((left, right) => left.length - right.length || (left < right ? -1 : 1));
-  const isCut = paths.length * (globs.length + globs.length ** 2) > MAX_GLOB_POINTS;
-  const points = paths.flatMap((path) => [
-    ...literalPoints(path),
-    ...(isCut ? [] : globPoints(path, globs)),
-  ]);
-  return { points, isCut };
-}
-
-function textsIn(parts: readonly Formula[]): readonly string[] {
-  return parts.flatMap((part) => {
-    return part.kind === "texts" ? [...part.exact, ...part.prefixes] : [];
-  });
-}
-
-function globsIn(parts: readonly Formula[]): readonly Glob[] {
-  const globs = parts.flatMap((part) => (part.kind === "globs" ? part.globs : []));
-  return [...new Map(globs.map((glob) => [keyOf(glob), glob])).values()];
 }
 
 function addAll(texts: Set<string>, more: Iterable<string>): void {

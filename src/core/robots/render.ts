@@ -1,6 +1,7 @@
 import { isEnforced, type Policy } from "../policy/policy.ts";
 import type { Line } from "./draft.ts";
 import { spellingsOf } from "./escape.ts";
+import { remember } from "./remember.ts";
 
 /** A group of the file, ready to be written. */
 export interface Group {
@@ -17,9 +18,10 @@ export interface Group {
  */
 export function renderRobots(policy: Policy, groups: readonly Group[]): string {
   const { sitemaps, extra } = policy.robots;
+  const ruleLinesOf = remember(ruleLines);
   const blocks = [
     comments(policy),
-    ...groups.map((group) => renderGroup(policy, group)),
+    ...groups.map((group) => renderGroup(policy, group, ruleLinesOf(group.lines))),
     sitemaps.map((url) => `Sitemap: ${url}`),
     extra,
   ];
@@ -35,13 +37,13 @@ function comments(policy: Policy): readonly string[] {
   return [origin, `# The policy is in ${policy.site.mode} mode: none of this is enforced yet.`];
 }
 
-function renderGroup(policy: Policy, group: Group): readonly string[] {
+function renderGroup(policy: Policy, group: Group, rules: readonly string[]): readonly string[] {
   const signals = Object.entries(policy.robots.contentSignals);
   const lines = [`User-agent: ${group.token}`];
   if (signals.length > 0) {
     lines.push(`Content-Signal: ${signals.map(([key, value]) => `${key}=${value}`).join(", ")}`);
   }
-  lines.push(...ruleLines(group.lines));
+  lines.push(...rules);
   if (group.delaySeconds !== undefined) lines.push(`Crawl-delay: ${group.delaySeconds}`);
   return lines;
 }
