@@ -18,8 +18,8 @@ export interface Check {
 /** Above Caddy's own limit with what Caddy adds, so that a large request is not refused here first. */
 const MAX_HEADER_BYTES = 65_536;
 
-/** Longer than any proxy keeps idle connections, so that we are never the one to close under a request. */
-const KEEP_ALIVE_MS = 130_000;
+/** When the peer of an idle connection is first asked whether it still lives. */
+const PROBE_AFTER_MS = 60_000;
 
 const REQUEST_TIMEOUT_MS = 5000;
 
@@ -35,7 +35,11 @@ export function createFront(
   const withQuery = `${check.path}?`;
   const options = {
     maxHeaderSize: MAX_HEADER_BYTES,
-    keepAliveTimeout: KEEP_ALIVE_MS,
+    // Idle connections are the proxy's to close: we would be the one to close under a request. Those
+    // whose proxy is gone, TCP finds out about.
+    keepAliveTimeout: 0,
+    keepAlive: true,
+    keepAliveInitialDelay: PROBE_AFTER_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     // No route reads a body: one that is announced is discarded, and none is waited for.
     optimizeEmptyRequests: true,
