@@ -17,7 +17,11 @@ function asked(change: Partial<Forwarded> = {}): Forwarded {
   return { ...ASKED, ...change };
 }
 
-const REPLY = { status: 403, headers: [], body: "" };
+const REPLY = {
+  status: 403,
+  headers: ["Content-Type", "application/problem+json", "X-Empty", ""],
+  body: '{"detail":"closed"}',
+};
 
 type Replays = ReturnType<typeof createReplays>;
 
@@ -32,7 +36,7 @@ function find(replays: Replays, change: Partial<Forwarded>, nowMs: number): unkn
 test("a repeat within ten seconds gets the same answer, later it is a new request", () => {
   const replays = createReplays();
   keep(replays, {}, 0);
-  expect(find(replays, {}, 10_000)).toBe(REPLY);
+  expect(find(replays, {}, 10_000)).toEqual(REPLY);
   expect(find(replays, {}, 10_001)).toBeUndefined();
 });
 
@@ -68,7 +72,7 @@ test("a flood of ids forgets the oldest and keeps to its bound", () => {
   for (let index = 0; index <= 65_536; index += 1) {
     keep(replays, { requestId: `id-${index}-padding` }, 0);
   }
-  expect(find(replays, { requestId: "id-1-padding" }, 1)).toBe(REPLY);
+  expect(find(replays, { requestId: "id-1-padding" }, 1)).toEqual(REPLY);
   expect(find(replays, { requestId: "id-0-padding" }, 1)).toBeUndefined();
 });
 
@@ -99,4 +103,27 @@ test("a quiet hour after a busy one lets go of the answers", () => {
     keep(replays, { requestId: `later-${index}-padding` }, 20_000);
   }
   expect(places.filter((place) => replays.find(place) !== undefined)).toHaveLength(0);
+});
+
+test.each([
+  ["of two lines", { body: "User-agent: *\nDisallow:\n" }],
+  ["long", { body: "x".repeat(5000) }],
+  ["not ASCII", { body: '{"detail":"fermé — 閉"}' }],
+  ["without a body", { body: "" }],
+  ["without headers", { headers: [] }],
+])("an answer that is %s is the same again", (_, change) => {
+  const replays = createReplays();
+  const reply = { ...REPLY, ...change };
+  keep(replays, {}, 0, reply);
+  expect(find(replays, {}, 1)).toEqual(reply);
+});
+
+test("an answer of any kind gives way to the next at its place", () => {
+  const replays = createReplays();
+  const long = { ...REPLY, body: "x".repeat(5000) };
+  keep(replays, {}, 0, long);
+  keep(replays, {}, 20_000, REPLY);
+  expect(find(replays, {}, 20_001)).toEqual(REPLY);
+  keep(replays, {}, 40_000, long);
+  expect(find(replays, {}, 40_001)).toEqual(long);
 });
