@@ -35,13 +35,12 @@ function runOn(node) {
 if (keepsAllHeaders()) {
   const built = new URL("../dist/cli/main.js", import.meta.url);
   const source = new URL("../src/cli/main.ts", import.meta.url);
-  const isBuilt = existsSync(built);
-  if (!isBuilt) {
-    // A checkout strips the types of each file that it loads: once is enough.
-    const { enableCompileCache } = await import("node:module");
-    enableCompileCache(fileURLToPath(new URL("../.cache/node", import.meta.url)));
-  }
-  const { main } = await import(isBuilt ? built.href : source.href);
+  // What is compiled, and in a checkout stripped of types, is kept where this folder may be written to.
+  // Threads read the variable.
+  const { enableCompileCache } = await import("node:module");
+  process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("../.cache/node", import.meta.url));
+  enableCompileCache();
+  const { main } = await import(existsSync(built) ? built.href : source.href);
   process.exitCode = await main(process.argv.slice(2));
 } else if (checkoutsNode() !== undefined) {
   runOn(checkoutsNode());
