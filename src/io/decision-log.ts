@@ -3,6 +3,13 @@ import pino from "pino";
 import type { DecisionEvent } from "../core/event.ts";
 import { type IpPrivacy, maskAddress } from "../core/mask-address.ts";
 
+declare module "sonic-boom" {
+  /** What it also takes where its content are bytes. */
+  interface SonicBoom {
+    write(bytes: Buffer): boolean;
+  }
+}
+
 /** The lines that operators tail: one JSON object a decision. */
 export interface DecisionLog {
   /** Writes an event. Never throws, never waits. */
@@ -45,10 +52,12 @@ function openLines(options: DecisionLogOptions): DecisionLog {
     mkdir: true,
     sync: false,
     maxLength: MAX_WAITING_BYTES,
+    // Texts would be encoded anew at each step on their way.
+    contentMode: "buffer",
   });
   let dropped = 0;
-  destination.on("drop", (lines: string) => {
-    dropped += lines.split("\n").length - 1;
+  destination.on("drop", (lines: Buffer) => {
+    dropped += countLines(lines);
   });
   destination.on("error", options.onError);
   let waiting = "";
@@ -56,7 +65,7 @@ function openLines(options: DecisionLogOptions): DecisionLog {
   const write = (): void => {
     clearTimeout(timer);
     timer = undefined;
-    if (waiting !== "") destination.write(waiting);
+    if (waiting !== "") destination.write(Buffer.from(waiting));
     waiting = "";
   };
   return {
@@ -79,6 +88,12 @@ function openLines(options: DecisionLogOptions): DecisionLog {
         destination.end();
       }),
   };
+}
+
+function countLines(lines: Buffer): number {
+  let count = 0;
+  for (let at = lines.indexOf("\n"); at >= 0; at = lines.indexOf("\n", at + 1)) count += 1;
+  return count;
 }
 
 function maskWith({
