@@ -131,7 +131,6 @@ function answersFor(
     trustedProxies: settings.trustedProxies,
     trustRequestId: settings.trustRequestId,
     nowMs: Date.now,
-    monotonicMs: () => performance.now(),
   };
   const onMisconfigured = createMisconfigurationLog(parts.log, parts.metrics);
   return {

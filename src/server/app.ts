@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import Fastify, { LogController } from "fastify";
 import type { Authz } from "./authz.ts";
-import { type Check, createFront, fail, send, WRONG_KEY } from "./front.ts";
+import { type Check, createFront, faultReply, send, WRONG_KEY } from "./front.ts";
 import type { Health } from "./health.ts";
 import { registerHealth } from "./health.ts";
 import { registerJwks } from "./jwks.ts";
@@ -77,7 +77,7 @@ function registerRobots(app: FastifyInstance, robots: Authz): void {
     url: "/robots.txt",
     exposeHeadRoute: false,
     handler: async (request, reply) => {
-      const answer = await robots(request.raw);
+      const answer = await robots(request.raw, performance.now());
       // Past Fastify's serialisers and hooks, which have nothing to add to a finished answer.
       reply.hijack();
       send(reply.raw, answer);
@@ -93,8 +93,11 @@ function answerFaults(app: FastifyInstance): void {
   app.setErrorHandler((error, request, reply) => {
     const status = statusOf(error);
     reply.hijack();
-    if (status >= 500) fail(request.log, reply.raw, error);
-    else send(reply.raw, problem(status, "bad_request", false));
+    const isOurs = status >= 500;
+    send(
+      reply.raw,
+      isOurs ? faultReply(request.log, error) : problem(status, "bad_request", false),
+    );
   });
 }
 

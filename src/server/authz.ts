@@ -16,20 +16,21 @@ export interface AuthzOptions {
   readonly trustedProxies: AddressSet | undefined;
   readonly trustRequestId: boolean;
   readonly nowMs: () => number;
-  readonly monotonicMs: () => number;
   /** Told of each fault of the set-up: the proxy does not send what it must. */
   readonly onMisconfigured: (cause: string) => void;
 }
 
-/** Answers a proxy's question about a visitor; synchronous where the gate is. */
-export type Authz = (message: IncomingMessage) => Reply | Promise<Reply>;
+/**
+ * Answers a proxy's question about a visitor, which came at `startedMs` of the monotonic clock;
+ * synchronous where the gate is.
+ */
+export type Authz = (message: IncomingMessage, startedMs: number) => Reply | Promise<Reply>;
 
 /** Makes the endpoint for proxies that send the X-Forwarded family: Caddy, Traefik, HAProxy. */
 export function createForwardAuth(options: AuthzOptions): Authz {
-  const { trustRequestId, nowMs, monotonicMs } = options;
+  const { trustRequestId, nowMs } = options;
   const replays = createReplays();
-  return (message) => {
-    const startedMs = monotonicMs();
+  return (message, startedMs) => {
     const read = readForwarded(message.rawHeaders, trustRequestId);
     if (read.kind === "misconfigured") {
       options.onMisconfigured(read.cause);

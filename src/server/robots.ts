@@ -18,7 +18,6 @@ export interface RobotsOptions {
   readonly trustedProxies: AddressSet | undefined;
   readonly trustRequestId: boolean;
   readonly nowMs: () => number;
-  readonly monotonicMs: () => number;
 }
 
 /** How long a file may be kept: a changed policy should soon be known. */
@@ -31,8 +30,7 @@ const CACHE_CONTROL = "public, max-age=300";
  */
 export function createRobotsAnswer(options: RobotsOptions): Authz {
   const replays = createReplays();
-  return (message) => {
-    const startedMs = options.monotonicMs();
+  return (message, startedMs) => {
     const forwarded = readVisit(message, options.trustRequestId);
     const host = normaliseHost(forwarded.host);
     const policy = options.findSite(host);

@@ -1,5 +1,6 @@
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { Writable } from "node:stream";
+import { setTimeout as wait } from "node:timers/promises";
 import type { FastifyInstance } from "fastify";
 import { pino } from "pino";
 import { afterEach, expect, test } from "vitest";
@@ -11,6 +12,9 @@ function appWith(sharedKey?: string): ReturnType<typeof createApp> {
   return createApp({
     forwardAuth: (message) => {
       const fault = message.headers["x-fault"];
+      const id = message.headers["x-id"];
+      if (typeof id === "string") return problem(403, id, false);
+      if (fault === "waits") return wait(20).then(() => problem(403, "waited", false));
       if (fault === "throws") throw new Error("ours");
       if (fault === "rejects") return Promise.reject(new Error("ours"));
       return problem(403, "asked", false);
@@ -84,4 +88,54 @@ test("a shared key is asked of every route but those of supervisors", async () =
   expect(await answerTo("/.well-known/crawlwall/jwks.json")).toContain("wrong_key");
   expect(await answerTo("/healthz")).toBe("ok\n");
   expect(await answerTo("/readyz")).toBe("ready\n");
+});
+
+/** Sends requests in one go, as a proxy under load or a pipelining client does; the details answered. */
+async function askAtOnce(app: FastifyInstance, headers: readonly string[]): Promise<string[]> {
+  await app.listen({ host: "127.0.0.1", port: 0 });
+  listening.push(app);
+  const { port } = app.server.address() as AddressInfo;
+  const socket = connect(port, "127.0.0.1");
+  const path = "/authz/forward-auth";
+  socket.write(
+    headers.map((each) => `GET ${path} HTTP/1.1\r\nHost: a\r\n${each}\r\n\r\n`).join(""),
+  );
+  let answers = "";
+  const details = (): string[] =>
+    Array.from(answers.matchAll(/"detail":"([^"]*)"/g), ([, detail]) => detail ?? "");
+  for await (const chunk of socket.setEncoding("utf8")) {
+    answers += chunk;
+    if (details().length === headers.length) break;
+  }
+  return details();
+}
+
+test("questions that come at once are each answered with their own answer, in order", async () => {
+  const ids = Array.from({ length: 300 }, (_, index) => `question ${index}`);
+  expect(
+    await askAtOnce(
+      appWith(),
+      ids.map((id) => `X-Id: ${id}`),
+    ),
+  ).toEqual(ids);
+});
+
+test("a fault or a wait of one question changes nothing for those that came with it", async () => {
+  const asked = ["X-Id: first", "X-Fault: throws", "X-Id: second", "X-Fault: waits", "X-Id: third"];
+  const answered = ["first", "internal_error", "second", "waited", "third"];
+  expect(await askAtOnce(appWith(), asked)).toEqual(answered);
+});
+
+test("whoever hangs up before the answer harms nobody", async () => {
+  const app = appWith();
+  expect((await ask(app, "/authz/forward-auth")).status).toBe(403);
+  const { port } = app.server.address() as AddressInfo;
+  for (const fault of ["none", "waits", "throws"]) {
+    const socket = connect(port, "127.0.0.1");
+    socket.write(`GET /authz/forward-auth HTTP/1.1\r\nHost: a\r\nX-Fault: ${fault}\r\n\r\n`);
+    await wait(1);
+    socket.resetAndDestroy();
+  }
+  await wait(50);
+  expect((await ask(app, "/authz/forward-auth")).status).toBe(403);
 });

@@ -57,12 +57,11 @@ export async function tryRequest(world: TrialWorld, described: TrialRequest): Pr
     trustedProxies: undefined,
     trustRequestId: false,
     nowMs: Date.now,
-    monotonicMs: () => performance.now(),
     onMisconfigured: (cause) => causes.push(cause),
   });
   const message = new IncomingMessage(new Socket());
   message.rawHeaders.push(...forwardedHeaders(described));
-  await forwardAuth(message);
+  await forwardAuth(message, performance.now());
   const trial = watched.trial();
   if (trial === undefined) return { kind: "unusable", cause: causes.join(", ") };
   return { kind: "trial", trial };
