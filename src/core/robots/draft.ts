@@ -1,5 +1,7 @@
+import { type Crowd, NOBODY } from "./crowd.ts";
 import { createPatternTest } from "./match.ts";
-import { createStarts, type Starts } from "./starts.ts";
+import { remember } from "./remember.ts";
+import { createStarts } from "./starts.ts";
 
 /** An Allow or Disallow line of a group. */
 export interface Line {
@@ -7,80 +9,95 @@ export interface Line {
   readonly pattern: string;
 }
 
-/** Lines that are being collected, asked as often as one is added. */
+/** The groups of all crawlers, in the making. */
 export interface Draft {
-  /** A second line with the same pattern takes the place of the first. */
-  add(line: Line): void;
-  remove(line: Line): void;
-  /** The line that decides a path, as a crawler that follows RFC 9309 would choose it. */
-  decide(target: string): Line | undefined;
-  lines(): readonly Line[];
+  /** Gives a line to crawlers, in the place of one that they have with the same pattern. */
+  add(line: Line, crowd: Crowd): void;
+  /** Whom the lines forbid a path, to crawlers that follow RFC 9309. */
+  disallowed(target: string): Crowd;
+  /** Takes the lines away that forbid a path to some crawlers. */
+  open(target: string, crowd: Crowd): void;
+  lines(): Iterable<readonly [Line, Crowd]>;
 }
 
-/**
- * Makes drafts of which each line has one of the given patterns; no other would be found. A line is
- * looked up by the literal that it starts with, and one with `*` is tried only where that stands.
- */
-export function createDrafts(patterns: Iterable<string>): () => Draft {
-  const startsOf = createStarts(new Set(Array.from(patterns, headOf)));
-  return () => createDraft(startsOf);
-}
-
-interface Wildcard {
+/** A line that some crawlers may have, and who has it. */
+interface Slot {
   readonly line: Line;
+  crowd: Crowd;
+}
+
+/** Makes an empty draft for lines of the given patterns. */
+export function createDraft(patterns: ReadonlySet<string>): Draft {
+  const slots = new Map(Array.from(patterns, (pattern) => [pattern, slotsFor(pattern)]));
+  const patternsAt = createPatternSearch(patterns);
+  const slotsAt = remember((target: string): readonly Slot[] =>
+    patternsAt(target)
+      .flatMap((pattern) => slots.get(pattern) ?? [])
+      .sort(byPrecedence),
+  );
+  return {
+    add: ({ kind, pattern }, crowd) => {
+      for (const slot of slots.get(pattern) ?? []) {
+        slot.crowd = slot.line.kind === kind ? slot.crowd | crowd : slot.crowd & ~crowd;
+      }
+    },
+    disallowed: (target) => {
+      let decided = NOBODY;
+      let disallowed = NOBODY;
+      for (const { line, crowd } of slotsAt(target)) {
+        if (line.kind === "disallow") disallowed |= crowd & ~decided;
+        decided |= crowd;
+      }
+      return disallowed;
+    },
+    open: (target, crowd) => {
+      let closed = crowd;
+      for (const slot of slotsAt(target)) {
+        if (slot.line.kind === "allow") closed &= ~slot.crowd;
+        else slot.crowd &= ~closed;
+      }
+    },
+    lines: () => [...slots.values()].flat().map(({ line, crowd }) => [line, crowd] as const),
+  };
+}
+
+function slotsFor(pattern: string): readonly Slot[] {
+  const kinds = ["allow", "disallow"] as const;
+  return kinds.map((kind) => ({ line: { kind, pattern }, crowd: NOBODY }));
+}
+
+/** The longer pattern, and Allow of equals (RFC 9309 section 2.2.2). */
+function byPrecedence({ line: left }: Slot, { line: right }: Slot): number {
+  const kind = left.kind === right.kind ? 0 : left.kind === "allow" ? -1 : 1;
+  return right.pattern.length - left.pattern.length || kind;
+}
+
+/** Finds the patterns that hold a path by the literals that they start with. */
+function createPatternSearch(patterns: Iterable<string>): (target: string) => readonly string[] {
+  const byHead = new Map<string, Held[]>();
+  for (const pattern of patterns) {
+    const head = headOf(pattern);
+    const beside = byHead.get(head) ?? [];
+    beside.push({ pattern, holds: testOf(pattern, head) });
+    byHead.set(head, beside);
+  }
+  const startsOf = createStarts(new Set(byHead.keys()));
+  return (target) =>
+    startsOf(target)
+      .flatMap((start) => byHead.get(start) ?? [])
+      .filter(({ holds }) => holds(target))
+      .map(({ pattern }) => pattern);
+}
+
+interface Held {
+  readonly pattern: string;
   readonly holds: (target: string) => boolean;
 }
 
-function createDraft(startsOf: Starts): Draft {
-  const wholes = new Map<string, Line>();
-  const starts = new Map<string, Line>();
-  const wildcards = new Map<string, Map<string, Wildcard>>();
-  const addWildcard = (line: Line): void => {
-    const head = headOf(line.pattern);
-    const beside = wildcards.get(head) ?? new Map<string, Wildcard>();
-    beside.set(line.pattern, { line, holds: createPatternTest(line.pattern) });
-    wildcards.set(head, beside);
-  };
-  return {
-    add: (line) => {
-      if (line.pattern.includes("*")) addWildcard(line);
-      else if (line.pattern.endsWith("$")) wholes.set(headOf(line.pattern), line);
-      else starts.set(line.pattern, line);
-    },
-    remove: ({ pattern }) => {
-      if (pattern.includes("*")) wildcards.get(headOf(pattern))?.delete(pattern);
-      else if (pattern.endsWith("$")) wholes.delete(headOf(pattern));
-      else starts.delete(pattern);
-    },
-    decide: (target) => {
-      let best = wholes.get(target);
-      for (const start of startsOf(target)) {
-        best = moreSpecific(best ?? starts.get(start), wildcards.get(start), target);
-      }
-      return best;
-    },
-    lines: () => [
-      ...wholes.values(),
-      ...starts.values(),
-      ...Array.from(wildcards.values()).flatMap((beside) =>
-        Array.from(beside.values(), ({ line }) => line),
-      ),
-    ],
-  };
-}
-
-/** The line that decides of one known to hold the target and of some that may. */
-function moreSpecific(
-  known: Line | undefined,
-  wildcards: ReadonlyMap<string, Wildcard> | undefined,
-  target: string,
-): Line | undefined {
-  if (wildcards === undefined) return known;
-  let best = known;
-  for (const { line, holds } of wildcards.values()) {
-    if (takesPrecedence(line, best) && holds(target)) best = line;
-  }
-  return best;
+/** Whether a pattern holds a path that starts as it does. */
+function testOf(pattern: string, head: string): (target: string) => boolean {
+  if (pattern.includes("*")) return createPatternTest(pattern);
+  return pattern.endsWith("$") ? (target) => target === head : () => true;
 }
 
 /** What a pattern holds up to its first `*`, or to its end. */
@@ -88,11 +105,4 @@ function headOf(pattern: string): string {
   const star = pattern.indexOf("*");
   if (star >= 0) return pattern.slice(0, star);
   return pattern.endsWith("$") ? pattern.slice(0, -1) : pattern;
-}
-
-/** The longer pattern, and Allow of equals (RFC 9309 section 2.2.2). */
-function takesPrecedence(line: Line, other: Line | undefined): boolean {
-  if (other === undefined) return true;
-  const difference = line.pattern.length - other.pattern.length;
-  return difference > 0 || (difference === 0 && line.kind === "allow");
 }

@@ -1,16 +1,14 @@
 import { createHash } from "node:crypto";
 import type { Policy } from "../policy/policy.ts";
-import { createDrafts } from "./draft.ts";
 import { type GroupLines, groupLines } from "./group-lines.ts";
 import { createSharers, delayOf, type LimitedCourse, limitsOf } from "./limit-delay.ts";
 import type { RobotsNote } from "./note.ts";
 import { notesOn, standingNotes } from "./notes.ts";
-import { createOutlooks, type Outlook } from "./outlook.ts";
-import { parseRobots } from "./parse.ts";
-import { createPoints } from "./points.ts";
+import { createOutlooks, type Outlook, type Outlooks } from "./outlook.ts";
+import { parseRobots, type RobotsFile } from "./parse.ts";
 import { remember } from "./remember.ts";
 import { type Group, renderRobots } from "./render.ts";
-import { checkDelay, createSelfCheck } from "./self-check.ts";
+import { checkDelay, differencesIn } from "./self-check.ts";
 import { type Addressee, addresseesOf } from "./tokens.ts";
 
 /** A robots.txt file made from a policy, and what it does not say. */
@@ -36,7 +34,9 @@ interface Entry extends Addressee {
  */
 export function generateRobots(policy: Policy, host: string | undefined): GeneratedRobots {
   const { addressees, notes: tokenNotes } = addresseesOf(policy);
-  const entries = entriesOf(policy, host, addressees);
+  const bots = addressees.map(({ bot }) => bot);
+  const outlooks = createOutlooks(policy, host, bots);
+  const entries = entriesOf(outlooks, addressees);
   const sharers = createSharers(policy, entries);
   const notes: RobotsNote[] = [...standingNotes(policy), ...tokenNotes];
   const groups = entries.map(({ token, bot, made, limits }): Group => {
@@ -45,45 +45,37 @@ export function generateRobots(policy: Policy, host: string | undefined): Genera
     return { token, lines: made.lines, delaySeconds: delay.seconds };
   });
   const body = renderRobots(policy, groups);
-  notes.push(...checkedNotes(body, entries, groups), ...sizeNotes(body, groups));
+  const file = parseRobots(body);
+  for (const group of groups) checkDelay(file, group);
+  notes.push(...checkedNotes(file, outlooks, entries), ...sizeNotes(body, groups));
   const sha256 = createHash("sha256").update(body).digest("hex");
   return { body, sha256, notes: inOrder(policy, distinct(notes)) };
 }
 
-function entriesOf(
-  policy: Policy,
-  host: string | undefined,
-  addressees: readonly Addressee[],
-): readonly Entry[] {
-  const bots = addressees.map(({ bot }) => bot);
-  const outlookOf = createOutlooks(policy, host, bots);
-  const pointsOf = remember(createPoints());
-  const outlooks = [...new Set(bots.map(outlookOf))];
-  const points = new Set(outlooks.flatMap(({ courses }) => pointsOf(courses).points));
-  const newDraft = createDrafts([...points].flatMap(({ patterns }) => patterns));
-  const findingsOn = remember((outlook: Outlook) => {
-    const made = groupLines(outlook, pointsOf(outlook.courses), newDraft());
-    return { outlook, made, limits: limitsOf(outlook, made.points) };
+function entriesOf(outlooks: Outlooks, addressees: readonly Addressee[]): readonly Entry[] {
+  const madeFor = groupLines(outlooks);
+  const limitsFor = remember((outlook: Outlook) =>
+    limitsOf(outlook, madeFor.get(outlook)?.points ?? []),
+  );
+  return addressees.flatMap((addressee) => {
+    const outlook = outlooks.of(addressee.bot);
+    const made = madeFor.get(outlook);
+    return made === undefined ? [] : [{ ...addressee, outlook, made, limits: limitsFor(outlook) }];
   });
-  return addressees.map((addressee) => ({ ...addressee, ...findingsOn(outlookOf(addressee.bot)) }));
 }
 
 function checkedNotes(
-  body: string,
+  file: RobotsFile,
+  outlooks: Outlooks,
   entries: readonly Entry[],
-  groups: readonly Group[],
 ): readonly RobotsNote[] {
-  const file = parseRobots(body);
-  const differencesIn = createSelfCheck(file);
-  const seen = new Set<Outlook>();
-  for (const group of groups) checkDelay(file, group);
-  return entries.flatMap(({ outlook, made }, index) => {
-    const group = groups[index];
-    if (group === undefined || seen.has(outlook)) return [];
-    seen.add(outlook);
-    const differing = differencesIn({ outlook, made, group });
-    return [...notesOn(outlook, made), ...differing.map((target) => found(outlook, target))];
-  });
+  const first = new Map(entries.toReversed().map((entry) => [entry.outlook, entry]));
+  const checked = outlooks.all.flatMap((outlook) => first.get(outlook) ?? []);
+  const differing = differencesIn(file, outlooks, checked);
+  return checked.flatMap(({ outlook, made }, index) => [
+    ...notesOn(outlook, made),
+    ...(differing[index] ?? []).map((url) => found(outlook, url)),
+  ]);
 }
 
 function found(outlook: Outlook, witness: string): RobotsNote {

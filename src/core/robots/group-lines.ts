@@ -1,6 +1,7 @@
-import type { Draft, Line } from "./draft.ts";
-import type { Outlook } from "./outlook.ts";
-import type { Point, Points } from "./points.ts";
+import { type Crowd, NOBODY, sharesOf } from "./crowd.ts";
+import { createDraft, type Draft, type Line } from "./draft.ts";
+import type { Outlook, Outlooks } from "./outlook.ts";
+import { createPoints, joinPoints, type Point } from "./points.ts";
 
 /** The lines of one crawler's group, and where they are known to fall short. */
 export interface GroupLines {
@@ -14,58 +15,84 @@ export interface GroupLines {
   readonly isCut: boolean;
 }
 
+/** Points, each with crawlers of whom something is true there. */
+type PointCrowds = readonly (readonly [Point, Crowd])[];
+
 /**
  * Lines that say of every path what enforcement says, as near as patterns can. From short literals
  * to long ones, each gets a line where those before it say otherwise: as the longest pattern wins,
  * that is exact for prefixes and whole paths. Where patterns with `*` get in the way of each other,
- * none forbids what is served. `draft` is empty, and takes the patterns of the points.
+ * none forbids what is served.
  */
-export function groupLines(outlook: Outlook, { points, isCut }: Points, draft: Draft): GroupLines {
-  const approximate: Point[] = [];
-  for (const point of points) {
-    if (isRight(draft, outlook, point)) continue;
-    addPoint(draft, outlook, point);
-    if (point.isApproximate) approximate.push(point);
+export function groupLines(outlooks: Outlooks): ReadonlyMap<Outlook, GroupLines> {
+  const pointsOf = outlooks.all.map(createPoints());
+  const points: PointCrowds = joinPoints(pointsOf);
+  const draft = createDraft(new Set(points.flatMap(([{ patterns }]) => patterns)));
+  const added = addLines(draft, outlooks, points);
+  const wild = among(points, havingWildcards(draft));
+  settle(draft, outlooks, wild);
+  const share = <Thing>(owners: Iterable<readonly [Thing, Crowd]>) =>
+    sharesOf(owners, pointsOf.length);
+  const lines = share(draft.lines());
+  const approximate = share(added.filter(([{ isApproximate }]) => isApproximate));
+  const differing = share(wrong(draft, outlooks, wild));
+  return new Map(
+    outlooks.all.map((outlook, index) => [
+      outlook,
+      {
+        lines: lines[index] ?? [],
+        points: pointsOf[index]?.points ?? [],
+        approximate: approximate[index] ?? [],
+        differing: differing[index] ?? [],
+        isCut: pointsOf[index]?.isCut === true,
+      },
+    ]),
+  );
+}
+
+/** Adds lines point by point where those before say otherwise, and tells where it did. */
+function addLines(draft: Draft, outlooks: Outlooks, points: PointCrowds): PointCrowds {
+  const added: [Point, Crowd][] = [];
+  for (const [point, owners] of points) {
+    const refused = outlooks.refused(point.path);
+    const crowd = owners & (draft.disallowed(point.target) ^ refused);
+    if (crowd === NOBODY) continue;
+    added.push([point, crowd]);
+    for (const pattern of point.patterns) {
+      draft.add({ kind: "disallow", pattern }, crowd & refused);
+      draft.add({ kind: "allow", pattern }, crowd & ~refused);
+    }
   }
-  const hasWildcards = draft.lines().some((line) => line.pattern.includes("*"));
-  if (hasWildcards) settle(draft, outlook, points);
-  const isWrong = (point: Point): boolean => !isRight(draft, outlook, point);
-  const differing = hasWildcards ? points.filter(isWrong) : [];
-  return { lines: draft.lines(), points, approximate, differing, isCut };
+  return added;
 }
 
-function verdictOf(outlook: Outlook, point: Point): Line["kind"] {
-  return outlook.isBlocked(point.path) ? "disallow" : "allow";
+/** Where lines say other than what is enforced. */
+function wrong(draft: Draft, outlooks: Outlooks, points: PointCrowds): PointCrowds {
+  return points.map(([point, owners]) => {
+    const isWrong = draft.disallowed(point.target) ^ outlooks.refused(point.path);
+    return [point, owners & isWrong];
+  });
 }
 
-function isRight(draft: Draft, outlook: Outlook, point: Point): boolean {
-  return said(draft, point) === verdictOf(outlook, point);
+function havingWildcards(draft: Draft): Crowd {
+  let crowd = NOBODY;
+  for (const [{ pattern }, owners] of draft.lines()) if (pattern.includes("*")) crowd |= owners;
+  return crowd;
 }
 
-function said(draft: Draft, point: Point): Line["kind"] {
-  return draft.decide(point.target)?.kind ?? "allow";
+function among(points: PointCrowds, crowd: Crowd): PointCrowds {
+  return points
+    .map(([point, owners]) => [point, owners & crowd] as const)
+    .filter(([, owners]) => owners !== NOBODY);
 }
 
-function addPoint(draft: Draft, outlook: Outlook, point: Point): void {
-  const kind = verdictOf(outlook, point);
-  for (const pattern of point.patterns) draft.add({ kind, pattern });
-}
-
-/** A pattern with `*` can be longer than the line of a literal below it, and then wins over it. */
-function settle(draft: Draft, outlook: Outlook, points: readonly Point[]): void {
-  for (const point of points) {
-    if (!isRight(draft, outlook, point)) addPoint(draft, outlook, point);
-  }
-  for (const point of points) {
-    if (!outlook.isBlocked(point.path)) dropClaims(draft, point);
-  }
-}
-
-/** Rather say less than forbid what is served. */
-function dropClaims(draft: Draft, point: Point): void {
-  let line = draft.decide(point.target);
-  while (line?.kind === "disallow") {
-    draft.remove(line);
-    line = draft.decide(point.target);
+/**
+ * A pattern with `*` can be longer than the line of a literal below it, and then wins over it. Rather
+ * say less than forbid what is served.
+ */
+function settle(draft: Draft, outlooks: Outlooks, points: PointCrowds): void {
+  addLines(draft, outlooks, points);
+  for (const [{ target, path }, owners] of points) {
+    draft.open(target, owners & ~outlooks.refused(path));
   }
 }

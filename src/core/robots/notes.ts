@@ -19,7 +19,6 @@ export function notesOn(outlook: Outlook, group: GroupLines): readonly RobotsNot
 
 /** Rules that could decide a path, where others could too and say otherwise. */
 function unseenNotes(outlook: Outlook, points: readonly Point[]): readonly RobotsNote[] {
-  if (!outlook.isVague) return [];
   const courses = new Map(outlook.courses.map((course) => [course.rule, course]));
   const notes = new Map<Rule, RobotsNote>();
   for (const point of points.filter(({ path }) => !outlook.isBlocked(path))) {

@@ -6,14 +6,14 @@ import { type RuleList, runRuleList } from "../policy/rule-list.ts";
 import type { CrawlRequest } from "../request.ts";
 import { type Course, createCourses } from "./course.ts";
 import { type CourseIndex, createCourseIndex } from "./course-index.ts";
+import { type Crowd, crowdOf, NOBODY } from "./crowd.ts";
+import { createRefusals } from "./refusals.ts";
 import { remember } from "./remember.ts";
 
 /** What enforcement holds for crawlers that the rules treat alike, as far as a path alone tells. */
 export interface Outlook {
   /** In order of evaluation; rules in shadow are left out. */
   readonly courses: readonly Course[];
-  /** Whether some course depends on what cannot be seen. */
-  readonly isVague: boolean;
   /**
    * The rules that may decide a path: one, unless some depend on what cannot be seen; the last
    * decides where none of those does.
@@ -25,26 +25,49 @@ export interface Outlook {
   enforced(path: string): Rule;
 }
 
-/** Makes the outlooks of crawlers, for one host or for any; those that rules treat alike share one. */
+/** The outlooks of crawlers; those that the rules treat alike share one. */
+export interface Outlooks {
+  /** In the order of the bits of a {@link Crowd}. */
+  readonly all: readonly Outlook[];
+  of(bot: Bot): Outlook;
+  /** Whether the site takes paths for the same that differ in the case of their letters. */
+  readonly areCaseless: boolean;
+  /** Whom a path is refused, as `isBlocked` has it. */
+  refused(path: string): Crowd;
+}
+
+/** Makes the outlooks of some crawlers, for one host or for any. */
 export function createOutlooks(
   policy: Policy,
   host: string | undefined,
   bots: readonly Bot[],
-): (bot: Bot) => Outlook {
+): Outlooks {
   const evaluator = createEvaluator(policy);
   const listOf = (bot: Bot): RuleList => evaluator.listFor(bot, assumedVerification(bot));
+  const lists = [...new Set(bots.map(listOf))];
   const requestFor = remember((path: string) => requestOf(host, path));
   const courseOf = remember(createCourses(host, requestFor));
   const coursesOf = remember(({ rules }: RuleList) =>
     rules.filter(({ rule }) => rule.mode === "enforce").map(courseOf),
   );
-  const all = new Set([...new Set(bots.map(listOf))].flatMap(coursesOf));
-  const chancesAt = createCourseIndex(inOrder(policy, all));
+  const chancesAt = createCourseIndex(inOrder(policy, new Set(lists.flatMap(coursesOf))));
+  const refused = createRefusals(policy, lists.map(coursesOf), chancesAt);
   const outlookOf = remember((list: RuleList): Outlook => {
-    const enforced = (path: string): Rule => runRuleList(list, requestFor(path), path).rule;
-    return createOutlook(policy, coursesOf(list), chancesAt, enforced);
+    const self = crowdOf(lists.indexOf(list));
+    const courses = coursesOf(list);
+    return {
+      courses,
+      deciders: createDeciders(courses, policy.defaultRule, chancesAt),
+      isBlocked: (path) => (refused(path) & self) !== NOBODY,
+      enforced: (path) => runRuleList(list, requestFor(path), path).rule,
+    };
   });
-  return (bot) => outlookOf(listOf(bot));
+  return {
+    all: lists.map(outlookOf),
+    of: (bot) => outlookOf(listOf(bot)),
+    areCaseless: policy.site.caseInsensitivePaths,
+    refused,
+  };
 }
 
 /**
@@ -61,14 +84,13 @@ function inOrder({ rules }: Policy, courses: Iterable<Course>): readonly Course[
   return [...courses].sort((left, right) => placeOf(left) - placeOf(right));
 }
 
-function createOutlook(
-  { site, defaultRule }: Policy,
+function createDeciders(
   courses: readonly Course[],
+  defaultRule: Rule,
   chancesAt: CourseIndex,
-  enforced: (path: string) => Rule,
-): Outlook {
+): Outlook["deciders"] {
   const own = new Set(courses);
-  const deciders = (path: string): readonly Rule[] => {
+  return (path) => {
     const rules: Rule[] = [];
     for (const { course, isSure } of chancesAt(path)) {
       if (!own.has(course)) continue;
@@ -78,19 +100,6 @@ function createOutlook(
     rules.push(defaultRule);
     return rules;
   };
-  const readings = (path: string): readonly string[] =>
-    site.caseInsensitivePaths ? [path, path.toLowerCase()] : [path];
-  return {
-    courses,
-    isVague: courses.some(({ condition }) => condition.causes.length > 0),
-    deciders,
-    isBlocked: (path) => readings(path).some((reading) => deciders(reading).every(isBlock)),
-    enforced,
-  };
-}
-
-function isBlock(rule: Rule): boolean {
-  return rule.action.kind === "block";
 }
 
 /** A crawler's request for a page: what the rules cannot see in robots.txt is empty. */

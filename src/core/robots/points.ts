@@ -1,10 +1,14 @@
 import type { Course } from "./course.ts";
+import { type Crowd, ownersOf } from "./crowd.ts";
 import { escapePath } from "./escape.ts";
 import type { Glob } from "./glob.ts";
+import type { Outlook } from "./outlook.ts";
 import { remember } from "./remember.ts";
 
 /** A path that stands for all paths of its kind, and the patterns that hold just those. */
 export interface Point {
+  /** The literal that it is about. */
+  readonly literal: string;
   readonly path: string;
   /** The path as a URL has it. */
   readonly target: string;
@@ -30,13 +34,13 @@ const MAX_GLOB_POINTS = 20_000;
  * and there again for each text that rules look for within a path, alone and in pairs. Points of a
  * literal are made once, for all crawlers.
  */
-export function createPoints(): (courses: readonly Course[]) => Points {
+export function createPoints(): (outlook: Outlook) => Points {
   const plainPoints = remember(literalPoints);
   const intern = createInterner();
   const globPointsBeside = remember((globs: readonly Glob[]) =>
     remember((path: string) => globPoints(path, globs)),
   );
-  return (courses) => {
+  return ({ courses }) => {
     const globs = intern(globsIn(courses));
     const paths = literalsOf(courses, globs);
     const isCut = paths.length * (globs.length + globs.length ** 2) > MAX_GLOB_POINTS;
@@ -75,7 +79,18 @@ function literalsOf(courses: readonly Course[], globs: readonly Glob[]): readonl
   addAll(literals, overlaps(literals, globs));
   return Array.from(literals)
     .filter((text) => text.startsWith("/"))
-    .sort((left, right) => left.length - right.length || (left < right ? -1 : 1));
+    .sort(shorterFirst);
+}
+
+function shorterFirst(left: string, right: string): number {
+  if (left === right) return 0;
+  return left.length - right.length || (left < right ? -1 : 1);
+}
+
+/** The points of outlooks, each with those who have it; for all of these in their order. */
+export function joinPoints(pointsOf: readonly Points[]): readonly (readonly [Point, Crowd])[] {
+  const owners = ownersOf(pointsOf.map(({ points }) => points));
+  return [...owners].sort(([left], [right]) => shorterFirst(left.literal, right.literal));
 }
 
 function addAll(texts: Set<string>, more: Iterable<string>): void {
@@ -103,9 +118,9 @@ function overlaps(literals: ReadonlySet<string>, globs: readonly Glob[]): readon
 function literalPoints(path: string): readonly Point[] {
   const escaped = escapePath(path);
   return [
-    point(path + OTHER, [escaped], false),
+    point(path, path + OTHER, [escaped], false),
     // A crawler compares the query too, which enforcement leaves aside.
-    point(path, [`${escaped}$`, `${escaped}?`], false),
+    point(path, path, [`${escaped}$`, `${escaped}?`], false),
   ];
 }
 
@@ -149,12 +164,18 @@ function tailPoint(path: string, tails: readonly Tail[]): Point {
   const isEnd = tails.at(-1)?.isEnd === true;
   const pattern = [path, ...pieces].map(escapePath).join("*");
   return point(
+    path,
     [path, ...pieces, ...(isEnd ? [] : [""])].join(OTHER),
     isEnd ? [`${pattern}$`, `${pattern}?`] : [pattern],
     true,
   );
 }
 
-function point(path: string, patterns: readonly string[], isApproximate: boolean): Point {
-  return { path, target: escapePath(path), patterns, isApproximate };
+function point(
+  literal: string,
+  path: string,
+  patterns: readonly string[],
+  isApproximate: boolean,
+): Point {
+  return { literal, path, target: escapePath(path), patterns, isApproximate };
 }

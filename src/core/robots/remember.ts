@@ -1,5 +1,5 @@
 /** The same function, which makes each answer once; `undefined` is no answer. */
-export function remember<Key, Value extends object>(
+export function remember<Key, Value extends object | bigint>(
   make: (key: Key) => Value,
 ): (key: Key) => Value {
   const made = new Map<Key, Value>();
