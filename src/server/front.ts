@@ -94,13 +94,22 @@ function answerTo(check: Check, { message, startedMs }: Exchange): Reply | Promi
 
 function deliver(check: Check, response: ServerResponse, answer: Reply | Promise<Reply>): void {
   if (!(answer instanceof Promise)) {
-    send(response, answer);
+    sendSafely(check, response, answer);
     return;
   }
   answer.then(
-    (settled) => send(response, settled),
+    (settled) => sendSafely(check, response, settled),
     (error: unknown) => send(response, faultReply(check.log, error)),
   );
+}
+
+/** An answer that cannot be written must take neither those behind it nor the process along. */
+function sendSafely(check: Check, response: ServerResponse, answer: Reply): void {
+  try {
+    send(response, answer);
+  } catch (error) {
+    send(response, faultReply(check.log, error));
+  }
 }
 
 /** To those who do not send the shared key. */

@@ -14,6 +14,7 @@ function appWith(sharedKey?: string): ReturnType<typeof createApp> {
       const fault = message.headers["x-fault"];
       const id = message.headers["x-id"];
       if (typeof id === "string") return problem(403, id, false);
+      if (fault === "unsendable") return { status: 200, headers: ["X-A", "\n"], body: "" };
       if (fault === "waits") return wait(20).then(() => problem(403, "waited", false));
       if (fault === "throws") throw new Error("ours");
       if (fault === "rejects") return Promise.reject(new Error("ours"));
@@ -121,9 +122,18 @@ test("questions that come at once are each answered with their own answer, in or
 });
 
 test("a fault or a wait of one question changes nothing for those that came with it", async () => {
-  const asked = ["X-Id: first", "X-Fault: throws", "X-Id: second", "X-Fault: waits", "X-Id: third"];
-  const answered = ["first", "internal_error", "second", "waited", "third"];
-  expect(await askAtOnce(appWith(), asked)).toEqual(answered);
+  const faults = ["throws", "rejects", "unsendable", "waits"];
+  const asked = faults.flatMap((fault) => [`X-Fault: ${fault}`, `X-Id: after ${fault}`]);
+  expect(await askAtOnce(appWith(), asked)).toEqual([
+    "internal_error",
+    "after throws",
+    "internal_error",
+    "after rejects",
+    "internal_error",
+    "after unsendable",
+    "waited",
+    "after waits",
+  ]);
 });
 
 test("whoever hangs up before the answer harms nobody", async () => {
