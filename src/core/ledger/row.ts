@@ -127,6 +127,70 @@ const SORTED_COLUMNS: readonly (readonly [number, string, boolean])[] = EVENT_CO
 
 /** The canonical JSON (RFC 8785) of the event that a row holds. */
 export function rowToCanonicalJson(row: EventRow): string {
+  const isPlain = JSON_PLACES.every((place) => row[place] === PLAIN_JSON.get(place));
+  return isPlain ? plainRowToJson(row) : membersToJson(row);
+}
+
+const PLAIN_JSON: ReadonlyMap<number, string | null> = new Map([
+  [columnIndex("evidence"), null],
+  [columnIndex("faults"), "[]"],
+  [columnIndex("shadowed"), "[]"],
+  [columnIndex("tags"), "[]"],
+]);
+
+const JSON_PLACES: readonly number[] = [...PLAIN_JSON.keys()];
+
+const NONE: readonly never[] = [];
+
+/** Nearly every row: without evidence, its lists empty. The members stand in canonical order. */
+function plainRowToJson([
+  id,
+  ts,
+  request_id,
+  site_id,
+  host,
+  method,
+  path,
+  raw_path,
+  query,
+  reading,
+  ip,
+  user_agent,
+  bot_id,
+  bot_class,
+  bot_operator,
+  claimed,
+  verified,
+  verification,
+  evidence,
+  action,
+  rule_id,
+  reason,
+  status,
+  mode,
+  enforced,
+  would_block,
+  ,
+  ,
+  ,
+  price_amount,
+  price_currency,
+  price_unit,
+  receipt_id,
+  receipt,
+  policy_hash,
+  duration_us,
+]: EventRow): string {
+  // biome-ignore format: one look shows that the names are in order
+  return JSON.stringify({
+    action, bot_class, bot_id, bot_operator, claimed, duration_us, enforced, evidence, faults: NONE,
+    host, id, ip, method, mode, path, policy_hash, price_amount, price_currency, price_unit, query,
+    raw_path, reading, reason, receipt, receipt_id, request_id, rule_id, shadowed: NONE, site_id,
+    status, tags: NONE, ts, user_agent, verification, verified, would_block,
+  });
+}
+
+function membersToJson(row: EventRow): string {
   let text = "";
   for (const [index, name, isJson] of SORTED_COLUMNS) {
     const value = row[index] ?? null;

@@ -1,10 +1,4 @@
-import {
-  type ChainHead,
-  type ChainLink,
-  EMPTY_CHAIN,
-  linkRow,
-  writerIdOf,
-} from "../../core/ledger/chain.ts";
+import { type ChainHead, EMPTY_CHAIN, linkRow, writerIdOf } from "../../core/ledger/chain.ts";
 import { cleanRow } from "../../core/ledger/clean.ts";
 import { columnIndex, type EventRow, STORED_COLUMNS } from "../../core/ledger/row.ts";
 import {
@@ -102,7 +96,8 @@ async function appendAll(
     if (chain === undefined) throw new Error("a row's chain was not opened");
     const link = linkRow(chain.writerId, chain.head, row);
     chain.head = link;
-    return [...row, ...linkColumns(link)];
+    const { writer_id, seq, prev_hash, hash, hash_version } = link;
+    return [...row, writer_id, seq, prev_hash, hash, hash_version];
   });
   await database.insert(EVENTS, linked);
   for (const { writerId, head } of chains.values()) {
@@ -150,10 +145,6 @@ async function lockHead(database: Database, writerId: string): Promise<ChainHead
     writerId,
   ]);
   return row && { seq: numberOf(row, "seq"), hash: textOf(row, "hash") };
-}
-
-function linkColumns(link: ChainLink): readonly (string | number)[] {
-  return [link.writer_id, link.seq, link.prev_hash, link.hash, link.hash_version];
 }
 
 async function withoutStored(

@@ -37,6 +37,8 @@ interface QueueState {
   readonly buffer: EventBuffer;
   inFlight: readonly DecisionEvent[];
   inFlightBytes: number;
+  /** When that was taken, in monotonic milliseconds: what waits now came later. */
+  takenMs: number;
   timer: NodeJS.Timeout | undefined;
   closed: boolean;
   /** Closed before all was written: what was in flight counts as dropped, whatever becomes of it. */
@@ -67,6 +69,7 @@ export function createQueue(ports: QueuePorts, limits: QueueLimits): EventQueue 
     buffer: createBuffer(),
     inFlight: [],
     inFlightBytes: 0,
+    takenMs: 0,
     timer: undefined,
     closed: false,
     abandoned: false,
@@ -130,6 +133,7 @@ function send(state: QueueState): void {
     return;
   }
   state.inFlight = batch;
+  state.takenMs = performance.now();
   state.inFlightBytes = batch.reduce((sum, event) => sum + eventBytes(event), 0);
   const { json, rejected } = batchToJson(batch);
   state.ports.append(json, state.failures > 0).then(
@@ -188,7 +192,12 @@ function onWritten(
   resolveFlushers(state);
   void tellGap(state);
   if (state.flushers.length > 0 || sizeOf(state.buffer) >= state.limits.batchEvents) send(state);
-  else if (sizeOf(state.buffer) > 0) schedule(state, state.limits.batchMs);
+  else if (sizeOf(state.buffer) > 0) schedule(state, restOfWait(state));
+}
+
+/** A write takes time, which counts: no event waits longer for others because of one. */
+function restOfWait({ limits, takenMs }: QueueState): number {
+  return Math.max(0, limits.batchMs - (performance.now() - takenMs));
 }
 
 function onFailed(state: QueueState, error: unknown): void {

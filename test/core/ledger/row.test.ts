@@ -32,6 +32,21 @@ test("a row's canonical JSON is that of its event (RFC 8785)", () => {
   );
 });
 
+test("so is that of an event with nothing to note, whatever its columns hold", () => {
+  const names = EVENT_COLUMNS.flatMap(([name, kind]) => (kind === "text" ? [name] : []));
+  const texts = fc.record(Object.fromEntries(names.map((name) => [name, anyText])));
+  const numbers = fc.tuple(fc.nat(), fc.nat(), fc.boolean(), fc.boolean());
+  fc.assert(
+    fc.property(texts, numbers, (text, [status, duration_us, claimed, would_block]) => {
+      const event = { ...sampleEvent(), ...text, status, duration_us, claimed, would_block };
+      const verified = !claimed;
+      for (const one of [event, { ...event, verified, tags: ["b"] }, { ...event, faults: [] }]) {
+        expect(rowToCanonicalJson(eventToRow(one))).toBe(canonicalJson(one));
+      }
+    }),
+  );
+});
+
 test("a row's hash can be made from an export, as the docs say", () => {
   const event = sampleEvent({ tags: ["b", "a"], evidence: { web_bot_auth: { key_id: "k" } } });
   const line = ["crawlwall-ledger/1", "w", "7", "f".repeat(64), canonicalJson(event)].join("\n");

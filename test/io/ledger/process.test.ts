@@ -30,8 +30,9 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
-function start(mode: "steady" | "fast"): Recorder {
-  const child = spawn(process.execPath, [RECORDER, url, dataDir, mode], {
+/** Starts a process that records so many events every two milliseconds. */
+function start(atATime: number): Recorder {
+  const child = spawn(process.execPath, [RECORDER, url, dataDir, String(atATime)], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   const said: [number, number][] = [];
@@ -69,10 +70,15 @@ test("a killed process loses a moment of events at most, and the chain stays who
 }) => {
   let longestMs = 0;
   for (let round = 0; round < KILLS; round++) {
-    rmSync(join(dataDir, "ledger.db"), { force: true });
-    const recorder = start("steady");
+    for (const file of ["ledger.db", "ledger.db-wal", "ledger.db-shm"]) {
+      rmSync(join(dataDir, file), { force: true });
+    }
+    // Quiet and busy in turn: a busy ledger now and then moves its log into its file.
+    const isBusy = round % 2 === 1;
+    const recorder = start(isBusy ? 5 : 1);
     await waitFor("events", () => recorder.count() > 100 || undefined, 30_000);
-    await new Promise((resolve) => setTimeout(resolve, Math.random() * 300));
+    const longestWaitMs = isBusy ? 4000 : 300;
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * longestWaitMs));
     const ended = once(recorder.child, "close");
     recorder.child.kill("SIGKILL");
     await ended;
@@ -90,7 +96,7 @@ test("a killed process loses a moment of events at most, and the chain stays who
 }, 600_000);
 
 test("a process that is told to stop loses nothing", async () => {
-  const recorder = start("fast");
+  const recorder = start(50);
   await waitFor("events", () => recorder.count() > 2000 || undefined, 30_000);
   const ended = once(recorder.child, "close");
   recorder.child.kill("SIGTERM");
@@ -112,7 +118,7 @@ const canCap = capFiles(process.pid, undefined);
 test.skipIf(!canCap)(
   "a disk that is full, and has room again, loses no event",
   async () => {
-    const recorder = start("steady");
+    const recorder = start(1);
     const pid = recorder.child.pid ?? 0;
     await waitFor("events", () => recorder.count() > 200 || undefined, 30_000);
     expect(capFiles(pid, 400_000)).toBe(true);

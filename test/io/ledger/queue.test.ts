@@ -68,6 +68,31 @@ test("an event waits for others for a moment only", async () => {
   await waitFor("the batch", () => stored[0], 1000);
 });
 
+test("an event that came during a slow write waits no longer for others because of it", async () => {
+  vi.useFakeTimers();
+  const sentAtMs: number[] = [];
+  const queue = createQueue(
+    {
+      append: async (rows) => {
+        sentAtMs.push(Date.now());
+        await new Promise((resolve) => setTimeout(resolve, 70));
+        return { written: JSON.parse(rows).length, rejected: [] };
+      },
+      noteGap: async () => undefined,
+      log: () => undefined,
+    },
+    { ...LIMITS, batchMs: 100 },
+  );
+  const startMs = Date.now();
+  push(queue, 1);
+  await vi.advanceTimersByTimeAsync(110);
+  push(queue, 1);
+  await vi.advanceTimersByTimeAsync(1000);
+  vi.useRealTimers();
+  expect(sentAtMs.map((ms) => ms - startMs)).toEqual([100, 200]);
+  expect(queue.counters()).toMatchObject({ written: 2, queued: 0 });
+});
+
 describe("while the database is away", () => {
   test("events wait and are written when it is back, in order and once", async () => {
     const world = createWorld();

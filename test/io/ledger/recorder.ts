@@ -3,7 +3,8 @@ import { writeSync } from "node:fs";
 import { openLedger } from "../../../src/io/ledger/open.ts";
 import { sampleEvent } from "./sample.ts";
 
-const [url = "", dataDir = "", mode = ""] = process.argv.slice(2);
+// Events are recorded so many at a time, every two milliseconds.
+const [url = "", dataDir = "", atATime = ""] = process.argv.slice(2);
 const ledger = await openLedger(url, {
   dataDir,
   log: (level, fields, message) => {
@@ -20,7 +21,7 @@ function record(): void {
 }
 
 const timer = setInterval(() => {
-  for (let index = 0; index < (mode === "steady" ? 1 : 50); index++) record();
+  for (let index = 0; index < Number(atATime); index++) record();
   // Said after it was recorded, so that the test knows what must be there.
   writeSync(1, `${count} ${Date.now()}\n`);
 }, 2);
