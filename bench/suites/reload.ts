@@ -57,27 +57,37 @@ async function rate(seconds: number, load: () => unknown): Promise<number> {
 async function factsOf(loader: Loader, file: string): Promise<readonly Fact[]> {
   const first = await watched(loader, file);
   const second = await watched(loader, file);
+  return [...toldOf("first reload", first), ...toldOf("second reload", second)];
+}
+
+function toldOf(name: string, { totalMs, longestMs, busiestMs }: Watched): readonly Fact[] {
   return [
-    { name: "first reload", value: first.totalMs, unit: "ms", atMost: 3000 },
-    { name: "longest wait of a request in it", value: first.longestMs, unit: "ms", atMost: 50 },
-    { name: "second reload", value: second.totalMs, unit: "ms", atMost: 3000 },
-    { name: "longest wait of a request in it", value: second.longestMs, unit: "ms", atMost: 50 },
+    { name, value: totalMs, unit: "ms", atMost: 3000 },
+    { name: "longest wait of a request in it", value: longestMs, unit: "ms", atMost: 50 },
+    { name: "processor time of the busiest turn", value: busiestMs, unit: "ms", atMost: 25 },
   ];
 }
 
 interface Watched {
   readonly totalMs: number;
   readonly longestMs: number;
+  /** What of a wait is ours, however busy the machine is. */
+  readonly busiestMs: number;
 }
 
 /** How long a request that comes at any moment of a reload has to wait for its turn. */
 async function watched(loader: Loader, file: string): Promise<Watched> {
   let longestMs = 0;
+  let busiestMs = 0;
   let last = performance.now();
+  let lastUsed = processorMs();
   const turn = (): void => {
     const now = performance.now();
+    const used = processorMs();
     longestMs = Math.max(longestMs, now - last);
+    busiestMs = Math.max(busiestMs, used - lastUsed);
     last = now;
+    lastUsed = used;
   };
   const turns = setInterval(turn, 1);
   const start = performance.now();
@@ -85,7 +95,13 @@ async function watched(loader: Loader, file: string): Promise<Watched> {
   turn();
   clearInterval(turns);
   if (loaded.kind === "faulty") throw new Error(loaded.faults.join("\n"));
-  return { totalMs: performance.now() - start, longestMs };
+  return { totalMs: performance.now() - start, longestMs, busiestMs };
+}
+
+/** Of this thread alone. */
+function processorMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
 }
 
 function policyText(): string {
