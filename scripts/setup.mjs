@@ -231,7 +231,7 @@ function aptHere(name) {
 }
 
 function isKnown(name, apt) {
-  return spawnSync("apt-cache", [...apt, "show", name], { stdio: "ignore" }).status === 0;
+  return run("apt-cache", [...apt, "show", name]) !== "";
 }
 
 /** Packages with the libraries that they need, and that those need; the C library is the machine's own. */
