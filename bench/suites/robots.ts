@@ -34,11 +34,13 @@ function contender(name: string, policy: Policy): Contender {
   };
 }
 
+/** Of the processor, since others of a busy machine would count otherwise. */
 function firstFile(policy: Policy): Fact {
-  const start = performance.now();
+  const start = process.cpuUsage();
   generateRobots(policy, "site.test");
-  const value = (performance.now() - start) / 1000;
-  return { name: "1,000 rules, 300 crawlers, the first time", value, unit: "s", atMost: 2 };
+  const { user, system } = process.cpuUsage(start);
+  const value = (user + system) / 1e6;
+  return { name: "1,000 rules, 300 crawlers, the first time", value, unit: "s CPU", atMost: 2 };
 }
 
 /** Rules about one crawler, about a class of them, and about all; blocks and exceptions. */
