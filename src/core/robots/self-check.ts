@@ -25,7 +25,7 @@ interface Probe {
 }
 
 /** About how many probes of a group are also judged in slow ways, which try every line or rule. */
-const TRIED_PROBES = 100;
+const TRIED_PROBES = 50;
 
 /**
  * Reads a written file as crawlers would, and compares it with enforcement. `groups` has one for each
