@@ -18,6 +18,7 @@ function isWildcardAgent(agent: RobotsAgent): boolean {
 function isAgentNamed(agent: RobotsAgent, lowerName: string): boolean {
   if (lowerName === "") return false;
   const value = agent.value.toLowerCase();
+  if (!value.startsWith(lowerName)) return false;
   if (value === lowerName) return true;
   return /^[a-z0-9_.-]*/.exec(value)?.[0] === lowerName;
 }

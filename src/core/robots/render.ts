@@ -18,10 +18,10 @@ export interface Group {
  */
 export function renderRobots(policy: Policy, groups: readonly Group[]): string {
   const { sitemaps, extra } = policy.robots;
-  const ruleLinesOf = remember(ruleLines);
+  const writeLines = createLineWriter();
   const blocks = [
     comments(policy),
-    ...groups.map((group) => renderGroup(policy, group, ruleLinesOf(group.lines))),
+    ...groups.map((group) => renderGroup(policy, group, writeLines(group.lines))),
     sitemaps.map((url) => `Sitemap: ${url}`),
     extra,
   ];
@@ -48,20 +48,32 @@ function renderGroup(policy: Policy, group: Group, rules: readonly string[]): re
   return lines;
 }
 
-/** The longest first, Allow before Disallow: parsers that take the first match then do as others. */
-function ruleLines(lines: readonly Line[]): readonly string[] {
-  if (lines.length === 0) return ["Allow: /"];
-  const spelled = lines.flatMap((line) =>
-    spellingsOf(line.pattern).map((pattern) => ({ kind: line.kind, pattern })),
+/** A line as it is written, and what it is sorted by. */
+interface Written extends Line {
+  readonly text: string;
+}
+
+/** Writes lines; crawlers share most of theirs. */
+function createLineWriter(): (lines: readonly Line[]) => readonly string[] {
+  const writtenAs = remember(({ kind, pattern: meant }: Line): readonly Written[] =>
+    spellingsOf(meant).map((pattern) => {
+      return { kind, pattern, text: `${kind === "allow" ? "Allow" : "Disallow"}: ${pattern}` };
+    }),
   );
-  return spelled
-    .toSorted(
-      (left, right) =>
-        right.pattern.length - left.pattern.length ||
-        compare(left.kind, right.kind) ||
-        compare(left.pattern, right.pattern),
-    )
-    .map(({ kind, pattern }) => `${kind === "allow" ? "Allow" : "Disallow"}: ${pattern}`);
+  return remember((lines: readonly Line[]): readonly string[] => {
+    if (lines.length === 0) return ["Allow: /"];
+    const written = lines.flatMap(writtenAs).sort(inFileOrder);
+    return written.map(({ text }) => text);
+  });
+}
+
+/** The longest first, Allow before Disallow: parsers that take the first match then do as others. */
+function inFileOrder(left: Written, right: Written): number {
+  return (
+    right.pattern.length - left.pattern.length ||
+    compare(left.kind, right.kind) ||
+    compare(left.pattern, right.pattern)
+  );
 }
 
 function compare(left: string, right: string): number {
