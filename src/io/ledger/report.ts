@@ -17,8 +17,11 @@ interface Window {
   readonly until: string;
 }
 
-/** Events of an incomplete hour that are counted one by one; a fuller hour is counted whole. */
+/** Events that are counted one by one where the time cuts an hour; where there are more, it counts whole. */
 const MOST_COUNTED = 50_000;
+
+/** Events of an hour that may be cut: whether all of them are there has to be found out first. */
+const MOST_IN_HOUR = 500_000;
 
 /** Paths that are looked at, of each part of a report. */
 const MOST_PATHS = 1000;
@@ -60,8 +63,12 @@ export async function readReport(
 
 /** The time in up to three parts: the rest of its first hour, whole hours, the start of its last. */
 async function planSpans(database: Database, { since, until }: Window): Promise<readonly Span[]> {
-  const first = await canCutAt(database, since);
-  const last = await canCutAt(database, until);
+  const first = await canCutAt(database, since, { since, until: earlier(until, nextHour(since)) });
+  const startOfLast = startOfHour(until);
+  const last = await canCutAt(database, until, {
+    since: since > startOfLast ? since : startOfLast,
+    until,
+  });
   if (startOfHour(since) === startOfHour(until) && (first || last)) {
     return [{ from: "events", since, until }];
   }
@@ -75,8 +82,15 @@ async function planSpans(database: Database, { since, until }: Window): Promise<
   return spans.filter((span) => span.since < span.until);
 }
 
-/** Whether a time within an hour can be kept to: by events, which must all be there and not too many. */
-async function canCutAt(database: Database, ts: string): Promise<boolean> {
+function earlier(left: string, right: string): string {
+  return left < right ? left : right;
+}
+
+/**
+ * Whether a time within an hour can be kept to: by the hour's events, which must all be there, and of
+ * which the part that counts must not have too many.
+ */
+async function canCutAt(database: Database, ts: string, part: Window): Promise<boolean> {
   const start = startOfHour(ts);
   if (start === ts) return false;
   const [sum] = await database.all(
@@ -84,12 +98,17 @@ async function canCutAt(database: Database, ts: string): Promise<boolean> {
     [hourOf(start)],
   );
   const requests = sum === undefined ? 0 : numberOf(sum, "n");
-  if (requests > MOST_COUNTED) return false;
-  const [kept] = await database.all("select count(*) as n from events where ts >= $1 and ts < $2", [
-    start,
-    nextHour(start),
+  if (requests > MOST_IN_HOUR) return false;
+  const kept = await countWithin(database, { since: start, until: nextHour(start) });
+  return kept === requests && (await countWithin(database, part)) <= MOST_COUNTED;
+}
+
+async function countWithin(database: Database, { since, until }: Window): Promise<number> {
+  const [row] = await database.all("select count(*) as n from events where ts >= $1 and ts < $2", [
+    since,
+    until,
   ]);
-  return kept !== undefined && numberOf(kept, "n") === requests;
+  return row === undefined ? 0 : numberOf(row, "n");
 }
 
 function startOfHour(ts: string): string {
