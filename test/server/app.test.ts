@@ -31,7 +31,10 @@ function appWith(sharedKey?: string): ReturnType<typeof createApp> {
 const listening: FastifyInstance[] = [];
 
 afterEach(async () => {
-  for (const app of listening.splice(0)) await app.close();
+  for (const app of listening.splice(0)) {
+    app.server.closeAllConnections();
+    await app.close();
+  }
 });
 
 /** Asks over a socket: what Fastify's `inject` reaches is not the whole server. */
