@@ -6,6 +6,8 @@ export interface HashIndex {
   find(hash: Hash): number;
   /** Gives a slot to a hash that has none; whatever had the slot before loses it. */
   assign(slot: number, hash: Hash): void;
+  /** Takes its hash from a slot that has one. */
+  release(slot: number): void;
 }
 
 interface Cells {
@@ -30,6 +32,7 @@ export function createHashIndex(capacity: number): HashIndex {
   return {
     find: (hash) => find(state, hash),
     assign: (slot, hash) => assign(state, slot, hash),
+    release: (slot) => release(state, slot),
   };
 }
 
@@ -62,6 +65,7 @@ function release(state: Cells, slot: number): void {
     }
   }
   cells[free] = 0;
+  state.isAssigned[slot] = 0;
 }
 
 function cellOf({ cells, lows, mask }: Cells, slot: number): number {

@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import { createHashIndex } from "../core/hash-index.ts";
+import { createHashIndex, type HashIndex } from "../core/hash-index.ts";
 import { createKeyedHash, type Hash, type KeyedHash } from "../core/keyed-hash.ts";
 import type { Forwarded } from "./forwarded.ts";
 import type { Reply } from "./reply.ts";
@@ -30,18 +30,17 @@ export interface Replays {
 export function createReplays(): Replays {
   const hash = createKeyedHash([randomInt(2 ** 32), randomInt(2 ** 32)]);
   const key: Hash = { high: 0, low: 0 };
-  const index = createHashIndex(MAX_IDS);
-  const ages: Ages = { untilMs: new Float64Array(MAX_IDS), oldest: 0, next: 0 };
-  const answers = createAnswers();
+  const memory = createMemory();
+  const { index, untilMs, answers } = memory;
   return {
     placeOf: (forwarded, nowMs) => {
       hashRequest(hash, forwarded, key);
+      forgetExpired(memory, nowMs);
       const known = index.find(key);
-      if (known >= 0 && (ages.untilMs[known] ?? 0) >= nowMs) return known;
-      forgetExpired(ages, answers, nowMs);
-      const place = known >= 0 ? known : nextPlace(ages);
+      if (known >= 0 && (untilMs[known] ?? 0) >= nowMs) return known;
+      const place = known >= 0 ? known : takePlace(memory);
       if (known < 0) index.assign(place, key);
-      ages.untilMs[place] = nowMs + KEPT_MS;
+      untilMs[place] = nowMs + KEPT_MS;
       forget(answers, place);
       return place;
     },
@@ -67,26 +66,57 @@ function hashRequest(hash: KeyedHash, forwarded: Forwarded, into: Hash): void {
   hash.end(into);
 }
 
-/** Places in a ring, in the order in which they were taken. */
-interface Ages {
+interface Memory {
+  readonly index: HashIndex;
+  readonly answers: Answers;
+  /** By place. */
   readonly untilMs: Float64Array;
-  oldest: number;
-  next: number;
+  /** The places in use, oldest first: a ring. */
+  readonly queue: Uint32Array;
+  first: number;
+  count: number;
+  /** Places that were given back, to be taken before others: so that little memory is touched. */
+  readonly free: Uint32Array;
+  freeCount: number;
 }
 
-function nextPlace(ages: Ages): number {
-  const place = ages.next;
-  ages.next = (place + 1) % MAX_IDS;
-  if (ages.next === ages.oldest) ages.oldest = (ages.oldest + 1) % MAX_IDS;
+function createMemory(): Memory {
+  return {
+    index: createHashIndex(MAX_IDS),
+    answers: createAnswers(),
+    untilMs: new Float64Array(MAX_IDS),
+    queue: new Uint32Array(MAX_IDS),
+    first: 0,
+    count: 0,
+    free: new Uint32Array(MAX_IDS),
+    freeCount: 0,
+  };
+}
+
+function takePlace(memory: Memory): number {
+  if (memory.count === MAX_IDS) forgetOldest(memory);
+  // All places ever taken are in use or were given back: without any given back, the next is new.
+  const place = memory.freeCount > 0 ? (memory.free[--memory.freeCount] ?? 0) : memory.count;
+  memory.queue[(memory.first + memory.count) % MAX_IDS] = place;
+  memory.count += 1;
   return place;
 }
 
+function forgetOldest(memory: Memory): void {
+  const place = memory.queue[memory.first] ?? 0;
+  memory.first = (memory.first + 1) % MAX_IDS;
+  memory.count -= 1;
+  memory.index.release(place);
+  forget(memory.answers, place);
+  memory.free[memory.freeCount++] = place;
+}
+
 /** Two at a time, while one comes: so that a quiet hour after a busy one holds little. */
-function forgetExpired(ages: Ages, answers: Answers, nowMs: number): void {
-  for (let count = 0; count < 2 && ages.oldest !== ages.next; count += 1) {
-    if ((ages.untilMs[ages.oldest] ?? 0) >= nowMs) return;
-    forget(answers, ages.oldest);
-    ages.oldest = (ages.oldest + 1) % MAX_IDS;
+function forgetExpired(memory: Memory, nowMs: number): void {
+  for (let turn = 0; turn < 2 && memory.count > 0; turn += 1) {
+    const oldest = memory.queue[memory.first] ?? 0;
+    if ((memory.untilMs[oldest] ?? 0) >= nowMs) return;
+    forgetOldest(memory);
   }
 }
 

@@ -92,7 +92,19 @@ test("what was forgotten is not found again when its place is taken", () => {
   }
 });
 
-test("a quiet hour after a busy one lets go of the answers", () => {
+test("places are used again: what is kept at a time decides about memory, not what ever came", () => {
+  const replays = createReplays();
+  const places = new Set<number>();
+  for (let index = 0; index < 5000; index += 1) {
+    const place = replays.placeOf(asked({ requestId: `id-${index}-padding` }), index * 100);
+    replays.keep(place, REPLY);
+    places.add(place);
+  }
+  // 100 a time of keeping, and no more than a few that have not been given back yet.
+  expect(places.size).toBeLessThan(110);
+});
+
+test("a quiet hour after a busy one lets go of the answers", async () => {
   const replays = createReplays();
   const places = Array.from({ length: 100 }, (_, index) => {
     const place = replays.placeOf(asked({ requestId: `id-${index}-padding` }), 0);
@@ -100,9 +112,10 @@ test("a quiet hour after a busy one lets go of the answers", () => {
     return place;
   });
   for (let index = 0; index < 50; index += 1) {
-    keep(replays, { requestId: `later-${index}-padding` }, 20_000);
+    keep(replays, { requestId: `later-${index}-padding` }, 20_000, { ...REPLY, status: 200 });
   }
-  expect(places.filter((place) => replays.find(place) !== undefined)).toHaveLength(0);
+  const kept = await Promise.all(places.map((place) => replays.find(place)));
+  expect(kept.filter((reply) => reply?.status === REPLY.status)).toHaveLength(0);
 });
 
 test.each([
