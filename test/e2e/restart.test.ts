@@ -29,13 +29,17 @@ describe.each(setUps)("$name", ({ options }) => {
     "shows clients nothing of a sidecar that is ended by %s and is back within two seconds",
     async (signal) => {
       // A busy machine takes longer to start a process: then another try, but no more than three.
+      const away: number[] = [];
       for (let attempt = 1; attempt <= 3; attempt += 1) {
         const { wrong, gaveUp, awayMs } = await restartUnderLoad(wall, signal);
         expect(wrong).toEqual({});
-        if (awayMs > 1_700) continue;
-        expect(gaveUp).toBe(0);
-        return;
+        if (awayMs <= 1_700) {
+          expect(gaveUp).toBe(0);
+          return;
+        }
+        away.push(Math.round(awayMs));
       }
+      process.stdout.write(`restart: no quick one seen, away for ${away.join(", ")} ms\n`);
     },
     120_000,
   );
