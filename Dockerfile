@@ -20,7 +20,8 @@ RUN mkdir -p /run/crawlwall /data /policies && chown node:node /run/crawlwall /d
 VOLUME ["/run/crawlwall", "/data"]
 ENV CRAWLWALL_LISTEN=unix:/run/crawlwall/crawlwall.sock \
     CRAWLWALL_DATA_DIR=/data \
-    CRAWLWALL_TRUST_REQUEST_ID=true
+    CRAWLWALL_TRUST_REQUEST_ID=true \
+    NODE_COMPILE_CACHE=/data/node-cache
 USER node
 HEALTHCHECK --interval=10s --timeout=5s --start-period=15s \
     CMD ["node", "/app/bin/crawlwall.js", "healthcheck"]
