@@ -1,7 +1,9 @@
-import { request } from "node:http";
 import type { Command } from "commander";
 import { EXIT, type ExitCode, note, runCommand } from "./exit.ts";
 import { flag } from "./flags.ts";
+
+// An import would read every name of the module, and for some of them load a whole fetch client.
+const { request } = process.getBuiltinModule("node:http");
 
 const TIMEOUT_MS = 3000;
 
