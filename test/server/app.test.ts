@@ -139,6 +139,19 @@ test("a fault or a wait of one question changes nothing for those that came with
   ]);
 });
 
+test("whoever closes his half of the connection with the question is answered", async () => {
+  const app = appWith();
+  await ask(app, "/healthz");
+  const { port } = app.server.address() as AddressInfo;
+  for (let attempt = 0; attempt < 50; attempt += 1) {
+    const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+    socket.end("GET /authz/forward-auth HTTP/1.1\r\nHost: a\r\n\r\n");
+    let answer = "";
+    for await (const chunk of socket.setEncoding("utf8")) answer += chunk;
+    expect(answer).toContain("asked");
+  }
+});
+
 test("whoever hangs up before the answer harms nobody", async () => {
   const app = appWith();
   expect((await ask(app, "/authz/forward-auth")).status).toBe(403);
