@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import type { DecisionEvent } from "../core/event.ts";
 import { type EventPrivacy, protectEvent } from "../core/ledger/privacy.ts";
 import type { Policy } from "../core/policy/policy.ts";
+import { createTurn, type TurnOptions } from "../core/turn.ts";
 import { type DecisionLog, openDecisionLog } from "../io/decision-log.ts";
 import { createAddressHash, openSecret } from "../io/keys.ts";
 import { RefusedError } from "../io/ledger/database.ts";
@@ -44,60 +45,37 @@ export async function openRecords(
   });
   const protect = (event: DecisionEvent, policy: Policy | undefined): DecisionEvent =>
     protectEvent(event, privacyOf(policy), hashAddress);
-  const backlog = createBacklog((event, policy) => {
+  const keep = (event: DecisionEvent, policy: Policy | undefined): void => {
     decisions.record(event);
     metrics.record(event);
     if (policy?.ledger.enabled !== false) ledger?.record(protect(event, policy));
+  };
+  // Nobody waits for a record, and the code that makes one is only in the processor's caches when it
+  // has just run: a handful in one go costs a fraction of one after each answer.
+  const turn = createTurn(TURN, (made: readonly Made[]) => {
+    for (const [event, policy] of made) keep(event, policy);
   });
   return {
-    record: backlog.add,
+    record: (event, policy) => turn.add([event, policy]),
     protect,
     adopt: (loaded) => adopt(ledger, loaded),
     ledger,
     isOpen: () => ledger?.isOpen() ?? true,
     reopen: () => {
-      backlog.drain();
+      turn.end();
       decisions.reopen();
     },
     close: async () => {
-      backlog.drain();
+      turn.end();
       await Promise.all([decisions.close(), ledger?.close()]);
     },
   };
 }
 
-/** Events that wait for the answers of this turn of the event loop to be on their way. */
-interface Backlog {
-  add(event: DecisionEvent, policy: Policy | undefined): void;
-  /** Hands on all that wait. */
-  drain(): void;
-}
+/** More events than this are handed on at once: memory stays bounded, and no turn takes long. */
+const TURN: TurnOptions = { most: 256, defer: setImmediate };
 
-type Waiting = readonly [DecisionEvent, Policy | undefined];
-
-/** More than this many are handed on at once: memory stays bounded, and no turn takes long. */
-const MAX_WAITING = 256;
-
-/**
- * Nobody waits for a record, and the code that makes one is only in the processor's caches when it
- * has just run: a handful in one go costs a fraction of one after each answer.
- */
-function createBacklog(handOn: (...waiting: Waiting) => void): Backlog {
-  let waiting: Waiting[] = [];
-  const drain = (): void => {
-    const batch = waiting;
-    waiting = [];
-    for (const [event, policy] of batch) handOn(event, policy);
-  };
-  return {
-    add: (event, policy) => {
-      const count = waiting.push([event, policy]);
-      if (count === 1) setImmediate(drain);
-      else if (count === MAX_WAITING) drain();
-    },
-    drain,
-  };
-}
+type Made = readonly [DecisionEvent, Policy | undefined];
 
 /** The secret is made when the first address is hashed, which most installations never do. */
 function lazyAddressHash(dataDir: string): (ip: string) => string {

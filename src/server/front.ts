@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { FastifyBaseLogger } from "fastify";
+import { createTurn, type Turn } from "../core/turn.ts";
 import type { Authz } from "./authz.ts";
 import { problem, type Reply } from "./reply.ts";
 
@@ -43,11 +44,11 @@ export function createFront(
     // No route reads a body: one that is announced is discarded, and none is waited for.
     optimizeEmptyRequests: true,
   };
-  const ask = createDesk(check);
+  const desk = createDesk(check);
   return createServer(options, (message, response) => {
     const url = message.url ?? "";
-    if (url === check.path || url.startsWith(withQuery)) ask(message, response);
-    else others(message, response);
+    if (url !== check.path && !url.startsWith(withQuery)) others(message, response);
+    else desk.add({ message, response, startedMs: performance.now() });
   });
 }
 
@@ -66,21 +67,13 @@ const MAX_WAITING = 64;
  * answers. Each of the three is more code than a processor keeps at hand: in this order a question
  * costs two thirds of what it costs on its own. One that comes alone does not wait.
  */
-function createDesk(check: Check): (message: IncomingMessage, response: ServerResponse) => void {
-  let waiting: Exchange[] = [];
-  const answerAll = (): void => {
-    const asked = waiting;
-    waiting = [];
+function createDesk(check: Check): Turn<Exchange> {
+  return createTurn({ most: MAX_WAITING, defer: setImmediate }, (asked) => {
     const answers = asked.map((exchange) => answerTo(check, exchange));
     for (const [index, { response }] of asked.entries()) {
       deliver(check, response, answers[index] ?? INTERNAL_ERROR);
     }
-  };
-  return (message, response) => {
-    const count = waiting.push({ message, response, startedMs: performance.now() });
-    if (count === 1) setImmediate(answerAll);
-    else if (count === MAX_WAITING) answerAll();
-  };
+  });
 }
 
 function answerTo(check: Check, { message, startedMs }: Exchange): Reply | Promise<Reply> {

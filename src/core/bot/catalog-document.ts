@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Fault } from "../policy/fault.ts";
+import { toMatch } from "../policy/schema/match.ts";
 import { id, line, webUrl } from "../policy/schema/terms.ts";
 import { verifySchema } from "../policy/schema/verify.ts";
 import { readDocument, type SourceDocument } from "../yaml/document.ts";
@@ -145,12 +146,3 @@ function toBot(operator: string | undefined, written: Crawler, under: Bot | unde
 }
 
 const NO_MATCH: UserAgentMatch = { userAgents: [], exact: [], anchored: [], mustNot: [] };
-
-function toMatch(written: z.output<typeof match>): UserAgentMatch {
-  return {
-    userAgents: written.user_agents,
-    exact: written.exact,
-    anchored: written.anchored,
-    mustNot: written.must_not,
-  };
-}

@@ -3,6 +3,7 @@ import type { CrawlRequest } from "../request.ts";
 import { compileCall } from "./closures/call.ts";
 import { compileHas, compileLookup } from "./closures/lookup.ts";
 import { compileLoop } from "./closures/loop.ts";
+import { runAll } from "./closures/run-all.ts";
 import { compileAddress, compileText, INPUTS } from "./closures/text.ts";
 import type { BotInputs } from "./reference.ts";
 import { Failure, type ForeignTerm, type Term } from "./term.ts";
@@ -133,13 +134,8 @@ function compileChoice(condition: Run, yes: Run, no: Run): Run {
 
 function compileList(runs: readonly Run[]): Run {
   return (request, path) => {
-    const values: CelValue[] = [];
-    for (const run of runs) {
-      const value = run(request, path);
-      if (value instanceof Failure) return value;
-      values.push(value);
-    }
-    return celList(values);
+    const values = runAll(runs, request, path);
+    return values instanceof Failure ? values : celList(values);
   };
 }
 

@@ -1,10 +1,9 @@
 import type { DecisionEvent } from "../../core/event.ts";
-import { type EventRow, eventToRow } from "../../core/ledger/row.ts";
 import type { AppendResult, RejectedEvent } from "./append.ts";
+import { batchToJson } from "./batch.ts";
 import {
   createBuffer,
   type EventBuffer,
-  eventBytes,
   pushEvent,
   returnEvents,
   sizeOf,
@@ -127,6 +126,7 @@ function send(state: QueueState): void {
   clearTimeout(state.timer);
   state.timer = undefined;
   if (state.inFlight.length > 0) return;
+  const heldBytes = state.buffer.bytes;
   const batch = takeEvents(state.buffer, batchSize(state));
   if (batch.length === 0) {
     resolveFlushers(state);
@@ -134,7 +134,7 @@ function send(state: QueueState): void {
   }
   state.inFlight = batch;
   state.takenMs = performance.now();
-  state.inFlightBytes = batch.reduce((sum, event) => sum + eventBytes(event), 0);
+  state.inFlightBytes = heldBytes - state.buffer.bytes;
   const { json, rejected } = batchToJson(batch);
   state.ports.append(json, state.failures > 0).then(
     (result) => state.abandoned || onWritten(state, result, rejected),
@@ -148,28 +148,6 @@ const LARGEST_BATCH = 4096;
 /** A long queue goes in larger batches: each costs the main thread one turn, and the database one commit. */
 function batchSize({ buffer, limits }: QueueState): number {
   return Math.max(limits.batchEvents, Math.min(LARGEST_BATCH, sizeOf(buffer) >> 2));
-}
-
-/** One event that is not JSON, which would be a fault of ours, must not lose the others. */
-function batchToJson(batch: readonly DecisionEvent[]): {
-  readonly json: string;
-  readonly rejected: readonly RejectedEvent[];
-} {
-  try {
-    return { json: JSON.stringify(batch.map(eventToRow)), rejected: [] };
-  } catch {
-    const rows: string[] = [];
-    const rejected: RejectedEvent[] = [];
-    for (const event of batch) {
-      try {
-        const row: EventRow = eventToRow(event);
-        rows.push(JSON.stringify(row));
-      } catch (error) {
-        rejected.push({ id: event.id, message: String(error) });
-      }
-    }
-    return { json: `[${rows.join(",")}]`, rejected };
-  }
 }
 
 function onWritten(

@@ -5,6 +5,7 @@ import { compilePattern } from "../patterns.ts";
 import type { Compiler, Run } from "../predicate.ts";
 import { type CallTerm, Failure, type Term } from "../term.ts";
 import { lowerAscii, upperAscii } from "../text-functions.ts";
+import { runAll } from "./run-all.ts";
 
 /** A call: by hand where rules often call it, else by the reference evaluator's own function. */
 export function compileCall(term: CallTerm, compiler: Compiler): Run {
@@ -119,12 +120,7 @@ function compileAny(term: CallTerm, compiler: Compiler): Run {
   const { name, isMethod } = term;
   const runs = term.args.map(compiler.compile);
   return (request, path) => {
-    const values: CelValue[] = [];
-    for (const run of runs) {
-      const value = run(request, path);
-      if (value instanceof Failure) return value;
-      values.push(value);
-    }
-    return applyFunction(name, isMethod, values);
+    const values = runAll(runs, request, path);
+    return values instanceof Failure ? values : applyFunction(name, isMethod, values);
   };
 }

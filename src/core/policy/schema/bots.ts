@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Bot, BotVerifier, UserAgentMatch } from "../../bot/bot.ts";
 import type { Use } from "../../bot/catalog.ts";
+import { toMatch } from "./match.ts";
 import { id, line } from "./terms.ts";
 import { verifySchema } from "./verify.ts";
 
@@ -124,15 +125,6 @@ function toOverrides(written: WrittenDetails): BotOverrides {
     match: written.match === undefined ? undefined : toMatch(written.match),
     verifiers: written.verify,
     robotsToken: written.robots_token,
-  };
-}
-
-function toMatch(written: z.output<typeof match>): UserAgentMatch {
-  return {
-    userAgents: written.user_agents,
-    exact: written.exact,
-    anchored: written.anchored,
-    mustNot: written.must_not,
   };
 }
 
