@@ -1,9 +1,8 @@
-import type { Contender, Fact, Suite } from "../suite.ts";
-import { findLoadTool, type LoadTool } from "../support/load.ts";
+import type { Fact, Suite } from "../suite.ts";
+import { CONNECTIONS, contender } from "../support/contender.ts";
+import { findLoadTool } from "../support/load.ts";
 import { residentMegabytes, type Server, startCrawlWall, startScript } from "../support/servers.ts";
 import { checksOf, VISITS } from "../support/visits.ts";
-
-const CONNECTIONS = 64;
 
 /** A whole decision over HTTP, with the shipped policy and the decision log in a file. */
 export const suite: Suite = {
@@ -12,14 +11,15 @@ export const suite: Suite = {
   seconds: 4,
   open: async () => {
     const tool = findLoadTool();
+    const checks = checksOf(VISITS, tool.idMark);
     const bare = await startScript("allow-all.ts");
     const crawlWall = await startCrawlWall(["--ledger", "off"]);
     const withLedger = await startCrawlWall();
     return {
       contenders: [
-        contender("bare route", bare, tool),
-        contender("crawlwall", crawlWall, tool),
-        contender("crawlwall and its ledger", withLedger, tool),
+        contender("bare route", bare, checks, tool),
+        contender("crawlwall", crawlWall, checks, tool),
+        contender("crawlwall and its ledger", withLedger, checks, tool),
       ],
       goals: [{ contender: "crawlwall", against: "bare route", atLeast: 0.7 }],
       facts: idleMemory(crawlWall),
@@ -31,13 +31,6 @@ export const suite: Suite = {
     };
   },
 };
-
-function contender(name: string, server: Server, tool: LoadTool): Contender {
-  const requests = checksOf(VISITS, tool.idMark);
-  const run = (seconds: number): Promise<number> =>
-    tool.run(server.port, requests, { connections: CONNECTIONS, seconds });
-  return { name, processId: server.processId, measure: run };
-}
 
 function idleMemory(server: Server): readonly Fact[] {
   const value = residentMegabytes(server.processId);

@@ -1,16 +1,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { findCaddy } from "../../src/cli/up/caddy.ts";
 import { openStore } from "../../src/io/ledger/store.ts";
-import { root } from "../../test/support/programs.ts";
-import type { Contender, Fact, Suite } from "../suite.ts";
-import { findLoadTool, type LoadTool } from "../support/load.ts";
-import { type Server, startCrawlWall, startScript } from "../support/servers.ts";
+import type { Fact, Suite } from "../suite.ts";
+import { HOST, requireCaddy, startCaddy } from "../support/caddy.ts";
+import { CONNECTIONS, contender } from "../support/contender.ts";
+import { findLoadTool } from "../support/load.ts";
+import { startCrawlWall, startScript } from "../support/servers.ts";
 import { checksOf, pagesOf, VISITS } from "../support/visits.ts";
-import { HOST, startCaddy } from "./proxy.ts";
-
-const CONNECTIONS = 64;
 
 /** What the ledger costs a decision, and a visitor; and how long a report takes. */
 export const suite: Suite = {
@@ -19,8 +16,7 @@ export const suite: Suite = {
   seconds: 4,
   open: async () => {
     const tool = findLoadTool();
-    const caddy = findCaddy(process.env.PATH ?? "", join(root, ".cache"));
-    if (caddy === undefined) throw new Error("Caddy is missing; `npm run setup` fetches it");
+    const caddy = requireCaddy();
     const facts = await measureReport();
     const backend = await startScript("backend.ts");
     const without = await startCrawlWall(["--ledger", "off"]);
@@ -47,17 +43,6 @@ export const suite: Suite = {
     };
   },
 };
-
-function contender(
-  name: string,
-  server: Server,
-  requests: ReturnType<typeof checksOf>,
-  tool: LoadTool,
-): Contender {
-  const measure = (seconds: number): Promise<number> =>
-    tool.run(server.port, requests, { connections: CONNECTIONS, seconds });
-  return { name, measure };
-}
 
 const HOURS = 24;
 

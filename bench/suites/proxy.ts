@@ -1,17 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { type Caddy, findCaddy, keepaliveFor, runCaddy } from "../../src/cli/up/caddy.ts";
-import { freePort } from "../../test/support/free-port.ts";
-import { root } from "../../test/support/programs.ts";
-import type { Contender, Suite } from "../suite.ts";
-import { findLoadTool, type LoadTool } from "../support/load.ts";
-import { type Server, startCrawlWall, startScript } from "../support/servers.ts";
+import type { Suite } from "../suite.ts";
+import { HOST, requireCaddy, startCaddy, startCaddyAlone } from "../support/caddy.ts";
+import { CONNECTIONS, contender } from "../support/contender.ts";
+import { findLoadTool } from "../support/load.ts";
+import { startCrawlWall, startScript } from "../support/servers.ts";
 import { pagesOf, VISITS } from "../support/visits.ts";
-
-const CONNECTIONS = 64;
-/** The site that Caddy serves. */
-export const HOST = "site.test";
 
 /** What a visitor waits for: Caddy with the repository's Caddyfile, a small site behind it. */
 export const suite: Suite = {
@@ -20,8 +12,8 @@ export const suite: Suite = {
   seconds: 4,
   open: async () => {
     const tool = findLoadTool();
-    const caddy = findCaddy(process.env.PATH ?? "", join(root, ".cache"));
-    if (caddy === undefined) throw new Error("Caddy is missing; `npm run setup` fetches it");
+    const caddy = requireCaddy();
+    const pages = pagesOf(VISITS, HOST);
     const backend = await startScript("backend.ts");
     const stub = await startScript("allow-all.ts");
     const crawlWall = await startCrawlWall(["--ledger", "off"]);
@@ -30,9 +22,9 @@ export const suite: Suite = {
     const alone = await startCaddyAlone(caddy, backend);
     return {
       contenders: [
-        contender("stub", behindStub, tool),
-        contender("crawlwall", behindCrawlWall, tool),
-        contender("caddy alone", alone, tool),
+        contender("stub", behindStub, pages, tool),
+        contender("crawlwall", behindCrawlWall, pages, tool),
+        contender("caddy alone", alone, pages, tool),
       ],
       goals: [{ contender: "crawlwall", against: "stub", atLeast: 0.95 }],
       facts: [],
@@ -43,68 +35,3 @@ export const suite: Suite = {
     };
   },
 };
-
-function contender(name: string, server: Server, tool: LoadTool): Contender {
-  const requests = pagesOf(VISITS, HOST);
-  const run = (seconds: number): Promise<number> =>
-    tool.run(server.port, requests, { connections: CONNECTIONS, seconds });
-  return { name, measure: run };
-}
-
-/** Caddy with the repository's Caddyfile, before a sidecar and a small site. */
-export async function startCaddy(caddy: Caddy, sidecar: Server, backend: Server): Promise<Server> {
-  return startCaddyfile(caddy, join(root, "Caddyfile"), {
-    CRAWLWALL_SITE: `http://${HOST}`,
-    CRAWLWALL_SIDECAR: `127.0.0.1:${sidecar.port}`,
-    CRAWLWALL_BACKEND: `127.0.0.1:${backend.port}`,
-    CRAWLWALL_KEEPALIVE: keepaliveFor(caddy),
-  });
-}
-
-const ALONE = `{
-	http_port {$CRAWLWALL_HTTP_PORT}
-	https_port {$CRAWLWALL_HTTPS_PORT}
-	default_bind 127.0.0.1
-	admin off
-}
-http://${HOST} {
-	reverse_proxy {$CRAWLWALL_BACKEND}
-}
-`;
-
-async function startCaddyAlone(caddy: Caddy, backend: Server): Promise<Server> {
-  const folder = mkdtempSync(join(tmpdir(), "crawlwall-caddyfile-"));
-  const file = join(folder, "Caddyfile");
-  writeFileSync(file, ALONE);
-  const server = await startCaddyfile(caddy, file, {
-    CRAWLWALL_BACKEND: `127.0.0.1:${backend.port}`,
-  });
-  rmSync(folder, { recursive: true });
-  return server;
-}
-
-async function startCaddyfile(
-  caddy: Caddy,
-  file: string,
-  env: Readonly<Record<string, string>>,
-): Promise<Server> {
-  const port = await freePort();
-  const home = mkdtempSync(join(tmpdir(), "crawlwall-caddy-"));
-  const running = await runCaddy(caddy, file, {
-    CRAWLWALL_HTTP_PORT: String(port),
-    CRAWLWALL_HTTPS_PORT: String(await freePort()),
-    CRAWLWALL_BIND: "127.0.0.1",
-    CRAWLWALL_CADDY_ADMIN: "off",
-    XDG_CONFIG_HOME: home,
-    XDG_DATA_HOME: home,
-    ...env,
-  });
-  return {
-    port,
-    processId: undefined,
-    stop: async () => {
-      await running.stop();
-      rmSync(home, { recursive: true, force: true });
-    },
-  };
-}
