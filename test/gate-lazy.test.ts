@@ -7,7 +7,7 @@ import type { Policy } from "../src/core/policy/policy.ts";
 import type { CrawlRequest } from "../src/core/request.ts";
 import type { SpendPort } from "../src/gate.ts";
 import { policyFrom } from "./support/compile.ts";
-import { type Findings, requestFor, testGate } from "./support/visits.ts";
+import { type Findings, requestFor, TESTBOT, testGate } from "./support/visits.ts";
 
 const BLOCK = "{ type: block, status: 403, reason: refused }";
 const GONE = "{ type: block, status: 410, reason: gone }";
@@ -40,12 +40,7 @@ function policyOf(rules: readonly string[], failMode: string): Policy {
   return policyFrom(`
 site: { id: docs, host: docs.example.com, mode: enforce }
 runtime: { fail_mode: ${failMode} }
-bots:
-- id: testbot
-  name: Test Bot
-  class: search
-  match: { user_agents: [TestBot] }
-  verify: { type: reverse_dns, allowed_suffixes: [.crawl.example.com] }
+${TESTBOT}
 rules:
 ${lines.join("\n")}
 `);

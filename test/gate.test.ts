@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Verification } from "../src/core/bot/bot.ts";
 import { policyFrom } from "./support/compile.ts";
-import { requestFor, testGate } from "./support/visits.ts";
+import { requestFor, TESTBOT, testGate } from "./support/visits.ts";
 
 const CRAWLER = "TestBot/1.0";
 
@@ -9,12 +9,7 @@ function siteWith(mode: string, rules: string, runtime = ""): string {
   return `
 site: { id: docs, host: docs.example.com, mode: ${mode} }
 ${runtime}
-bots:
-- id: testbot
-  name: Test Bot
-  class: search
-  match: { user_agents: [TestBot] }
-  verify: { type: reverse_dns, allowed_suffixes: [.crawl.example.com] }
+${TESTBOT}
 rules:
 ${rules}
 `;

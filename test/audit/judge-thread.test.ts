@@ -1,27 +1,9 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createJudgeThread, type JudgeThread } from "../../src/audit/judge-thread.ts";
 import { judgeHost } from "../../src/audit/run.ts";
-import type { RobotsFetch } from "../../src/core/audit/fetch.ts";
-import { type AuditTarget, EVERYBODY } from "../../src/core/audit/target.ts";
+import { failure, response, target } from "../support/audited-host.ts";
 
-const target: AuditTarget = {
-  scheme: "https",
-  host: "www.example.com",
-  rateLimitRequired: true,
-  allowPrivate: false,
-  agents: [EVERYBODY],
-};
-
-const url = "https://www.example.com/robots.txt";
-const facts = { url, finalUrl: url, redirects: [], attempts: 1 };
-
-function serves(text: string): RobotsFetch {
-  const body = new Uint8Array(Buffer.from(text));
-  const answer = { status: 200, contentType: "text/plain", isCut: false };
-  return { kind: "response", ...facts, ...answer, body, wireBytes: body.length };
-}
-
-const LARGE = serves(`User-agent: *\n${"Disallow: /a\n".repeat(39_000)}Crawl-delay: 5\n`);
+const LARGE = response(`User-agent: *\n${"Disallow: /a\n".repeat(39_000)}Crawl-delay: 5\n`);
 
 let thread: JudgeThread;
 let turns: number;
@@ -52,27 +34,21 @@ test("answers that come together are not mistaken for each other", async () => {
   const outcomes = await Promise.all(
     delays.map((delay) => {
       const text = `User-agent: *\nCrawl-delay: ${delay}\n${"#\n".repeat(10_000)}`;
-      return thread.judge(target, serves(text), delay);
+      return thread.judge(target, response(text), delay);
     }),
   );
   expect(outcomes.map(({ records }) => records[0]?.crawl_delay_seconds)).toEqual(delays);
 });
 
 test("a file of the usual size needs no thread", async () => {
-  const small = serves("User-agent: *\nCrawl-delay: 5\n");
+  const small = response("User-agent: *\nCrawl-delay: 5\n");
   expect(await thread.judge(target, small, 1)).toEqual(judgeHost(target, small, 1));
   expect(turns).toBe(0);
 });
 
 test("a failure needs no thread either", async () => {
-  const failure: RobotsFetch = {
-    kind: "failure",
-    ...facts,
-    fault: "dns",
-    cause: "x",
-    status: undefined,
-  };
-  expect(await thread.judge(target, failure, 1)).toEqual(judgeHost(target, failure, 1));
+  const fetched = failure("dns");
+  expect(await thread.judge(target, fetched, 1)).toEqual(judgeHost(target, fetched, 1));
   expect(turns).toBe(0);
 });
 

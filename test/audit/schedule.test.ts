@@ -4,6 +4,7 @@ import { type AuditSchedule, startAuditSchedule } from "../../src/audit/schedule
 import type { AuditPlan } from "../../src/core/audit/config.ts";
 import type { RobotsFetch } from "../../src/core/audit/fetch.ts";
 import { type AuditTarget, EVERYBODY } from "../../src/core/audit/target.ts";
+import { response } from "../support/audited-host.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -48,18 +49,7 @@ function planOf(...hosts: readonly string[]): AuditPlan {
 
 function serves({ host }: AuditTarget, text: string): RobotsFetch {
   const url = `https://${host}/robots.txt`;
-  return {
-    kind: "response",
-    url,
-    finalUrl: url,
-    redirects: [],
-    attempts: 1,
-    status: 200,
-    contentType: "text/plain",
-    body: Buffer.from(text),
-    isCut: false,
-    wireBytes: text.length,
-  };
+  return response(text, { url, finalUrl: url });
 }
 
 function start(): AuditSchedule {

@@ -59,3 +59,12 @@ export const policies: Readonly<Record<string, string>> = {
   "shadow.yaml": `site: {id: shadow, host: shadow.test, mode: shadow}\n${bots}${rules}`,
   "caseless.yaml": `site: {id: caseless, host: caseless.test, mode: enforce, case_insensitive_paths: true}\n${bots}${rules}`,
 };
+
+/** A site that serves its robots.txt, and is closed to one crawler. */
+export const closedToGptbot = `site: { id: site, host: site.test, mode: enforce }
+robots: { serve: true }
+bots:
+  - { id: gptbot, class: ai_training, match: { user_agents: [GPTBot] }, verify: none }
+rules:
+  - { id: everything, priority: 1, when: bot.claimed, action: { type: block, reason: no } }
+`;

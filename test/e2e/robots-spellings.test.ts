@@ -5,14 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseEcho } from "../support/echo-upstream.ts";
 import { newCaddy, oldCaddy } from "../support/programs.ts";
 import { startWall, type Wall } from "../support/wall.ts";
-
-const POLICY = `site: { id: site, host: site.test, mode: enforce }
-robots: { serve: true }
-bots:
-  - { id: gptbot, class: ai_training, match: { user_agents: [GPTBot] }, verify: none }
-rules:
-  - { id: everything, priority: 1, when: bot.claimed, action: { type: block, reason: no } }
-`;
+import { closedToGptbot } from "./policies.ts";
 
 const CRAWLER = { userAgent: "GPTBot/1.2" };
 
@@ -40,7 +33,7 @@ describe.each([oldCaddy, newCaddy])("through $name, with robots.txt served", (ca
     folder = mkdtempSync(join(tmpdir(), "crawlwall-spellings-"));
     wall = await startWall({
       caddy,
-      policies: { "site.yaml": POLICY },
+      policies: { "site.yaml": closedToGptbot },
       flags: ["--robots-dir", folder],
       env: { CRAWLWALL_ROBOTS_DIR: folder },
     });

@@ -125,3 +125,11 @@ export function testGate(findings: Findings, buckets: SpendPort = memoryLimits()
 function memoryLimits(): SpendPort {
   return createMemoryLimits().spend;
 }
+
+/** The bots of a policy: a crawler that only DNS can prove. */
+export const TESTBOT = `bots:
+- id: testbot
+  name: Test Bot
+  class: search
+  match: { user_agents: [TestBot] }
+  verify: { type: reverse_dns, allowed_suffixes: [.crawl.example.com] }`;

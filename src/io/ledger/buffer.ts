@@ -13,7 +13,7 @@ export interface EventBuffer {
 const EVENT_BYTES = 1024;
 
 /** What an event takes up in memory, roughly: a UTF-16 code unit counts as two bytes. */
-export function eventBytes(event: DecisionEvent): number {
+function eventBytes(event: DecisionEvent): number {
   const units =
     event.host.length +
     event.path.length +

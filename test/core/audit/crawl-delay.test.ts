@@ -5,51 +5,11 @@ import type { FetchFault, RobotsFetch } from "../../../src/core/audit/fetch.ts";
 import { findingsOf } from "../../../src/core/audit/finding.ts";
 import type { CrawlDelayRecord } from "../../../src/core/audit/record.ts";
 import { type AuditTarget, EVERYBODY } from "../../../src/core/audit/target.ts";
+import { failure, response, target, url } from "../../support/audited-host.ts";
 import { DELAY_CASES } from "../robots/crawl-delay-cases.ts";
 
-const target: AuditTarget = {
-  scheme: "https",
-  host: "www.example.com",
-  rateLimitRequired: true,
-  allowPrivate: false,
-  agents: [EVERYBODY],
-};
-const url = "https://www.example.com/robots.txt";
 const checkedAtMs = Date.UTC(2026, 0, 2, 3, 4, 5, 6);
 const withDelay = "User-agent: *\nCrawl-delay: 5\n";
-
-function response(
-  body: string | Uint8Array,
-  changes: Partial<Extract<RobotsFetch, { kind: "response" }>> = {},
-): RobotsFetch {
-  const bytes = typeof body === "string" ? Buffer.from(body) : body;
-  return {
-    kind: "response",
-    url,
-    finalUrl: url,
-    redirects: [],
-    attempts: 1,
-    status: 200,
-    contentType: "text/plain",
-    body: bytes,
-    isCut: false,
-    wireBytes: bytes.length,
-    ...changes,
-  };
-}
-
-function failure(fault: FetchFault, status?: number): RobotsFetch {
-  return {
-    kind: "failure",
-    url,
-    finalUrl: url,
-    redirects: [],
-    attempts: 1,
-    fault,
-    cause: "",
-    status,
-  };
-}
 
 function audit(source: RobotsFetch, changes: Partial<AuditTarget> = {}): CrawlDelayRecord {
   const [record] = auditHost({ ...target, ...changes }, source, checkedAtMs);
