@@ -1,11 +1,11 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { auditHost, storedText } from "../../../src/core/audit/crawl-delay.ts";
-import type { FetchFault, RobotsFetch } from "../../../src/core/audit/fetch.ts";
+import type { RobotsFetch } from "../../../src/core/audit/fetch.ts";
 import { findingsOf } from "../../../src/core/audit/finding.ts";
 import type { CrawlDelayRecord } from "../../../src/core/audit/record.ts";
 import { type AuditTarget, EVERYBODY } from "../../../src/core/audit/target.ts";
-import { failure, response, target, url } from "../../support/audited-host.ts";
+import { failure, response, target } from "../../support/audited-host.ts";
 import { DELAY_CASES } from "../robots/crawl-delay-cases.ts";
 
 const checkedAtMs = Date.UTC(2026, 0, 2, 3, 4, 5, 6);
