@@ -73,7 +73,8 @@ function joinParts(
   const receipts = createReceipts(settings.dataDir, records.protect, metrics, log);
   const sites = createSites(first, (loaded) => {
     const policies = loaded.map(({ policy }) => policy);
-    // First, as this alone can refuse a set.
+    // First, as these alone can refuse a set.
+    records.check(policies);
     receipts.adopt(policies);
     robots.adopt(loaded);
     verifier.configure(policies);

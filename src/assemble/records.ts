@@ -19,6 +19,8 @@ export interface Records {
   record(event: DecisionEvent, policy: Policy | undefined): void;
   /** What the ledger keeps of an event. */
   protect(event: DecisionEvent, policy: Policy | undefined): DecisionEvent;
+  /** Makes sure that the policies' privacy can be kept. Throws a `StartError`. */
+  check(policies: readonly Policy[]): void;
   /** Takes the policies that decide from now on. */
   adopt(loaded: readonly LoadedPolicy[]): void;
   /** Undefined for `--ledger off`. */
@@ -58,6 +60,9 @@ export async function openRecords(
   return {
     record: (event, policy) => turn.add([event, policy]),
     protect,
+    check: (policies) => {
+      if (policies.some((policy) => policy.ledger.ip === "hashed")) requireKey(hashAddress);
+    },
     adopt: (loaded) => adopt(ledger, loaded),
     ledger,
     isOpen: () => ledger?.isOpen() ?? true,
@@ -86,6 +91,16 @@ function lazyAddressHash(dataDir: string): (ip: string) => string {
   };
 }
 
+/** What cannot be hashed must be known before the first event, as there is no answer to fail then. */
+function requireKey(hashAddress: (ip: string) => string): void {
+  try {
+    hashAddress("");
+  } catch (error) {
+    const cause = error instanceof Error ? error.message : String(error);
+    throw new StartError([`the key for hashing addresses: ${cause}`], { cause: error });
+  }
+}
+
 async function openDecisions(
   settings: Settings,
   hashAddress: (ip: string) => string,
@@ -93,7 +108,7 @@ async function openDecisions(
 ): Promise<DecisionLog> {
   const { logFile: file, logIp: ip } = settings;
   // A secret that cannot be had must stop the start, not the first request.
-  if (ip === "hashed") hashAddress("");
+  if (ip === "hashed") requireKey(hashAddress);
   const onError = (error: Error): void =>
     log.error({ err: error }, "the decision log cannot be written");
   try {

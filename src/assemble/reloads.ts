@@ -42,7 +42,7 @@ export function createReloads(parts: ReloadParts): Reloads {
 
 async function reload({ path, loader, sites, metrics, log }: ReloadParts): Promise<void> {
   const loaded = await loader.load(path);
-  const faults = loaded.kind === "faulty" ? loaded.faults : refusalOf(sites, loaded.policies);
+  const faults = loaded.kind === "faulty" ? loaded.faults : refusalOf(sites, loaded.policies, log);
   if (faults.length > 0) {
     metrics.reloadFailed();
     log.error({ faults }, "policies not reloaded: the last good set stays");
@@ -52,12 +52,18 @@ async function reload({ path, loader, sites, metrics, log }: ReloadParts): Promi
 }
 
 /** Why a set cannot be taken into force; nothing where it was. */
-function refusalOf(sites: Sites, set: Parameters<Sites["replace"]>[0]): readonly string[] {
+function refusalOf(
+  sites: Sites,
+  set: Parameters<Sites["replace"]>[0],
+  log: Logger,
+): readonly string[] {
   try {
     sites.replace(set);
     return [];
   } catch (error) {
     if (error instanceof StartError) return error.faults;
-    throw error;
+    // Whatever it is, it must not take along what still runs on the last good set.
+    log.error({ err: error }, "policies could not be taken into force");
+    return [error instanceof Error ? error.message : String(error)];
   }
 }

@@ -147,9 +147,7 @@ function publish(
 }
 
 function readKnown(folder: string, faults: string[]): readonly PublicJwk[] {
-  if (!existsSync(folder)) return [];
-  const files = readdirSync(folder).filter((name) => /\.(?:json|pem)$/.test(name));
-  return files.sort().flatMap((name) => {
+  return keyFilesIn(folder, faults).flatMap((name) => {
     try {
       const keys = readPublicKeys(readFileSync(join(folder, name), "utf8"));
       return [...keys.values()].map(publicJwkOf);
@@ -158,6 +156,18 @@ function readKnown(folder: string, faults: string[]): readonly PublicJwk[] {
       return [];
     }
   });
+}
+
+function keyFilesIn(folder: string, faults: string[]): readonly string[] {
+  if (!existsSync(folder)) return [];
+  try {
+    return readdirSync(folder)
+      .filter((name) => /\.(?:json|pem)$/.test(name))
+      .sort();
+  } catch (error) {
+    faults.push(`${folder}: ${messageOf(error)}`);
+    return [];
+  }
 }
 
 function messageOf(error: unknown): string {

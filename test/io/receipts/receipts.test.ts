@@ -233,6 +233,14 @@ describe("keys", () => {
     expect(loaded.kind === "faulty" && loaded.faults[0]).toContain(line);
   });
 
+  test("of earlier times that cannot be listed are a fault with its place", () => {
+    writeFileSync(join(folder, "receipt-keys"), "");
+    const loaded = loadReceiptKeys([policyWith("", "mode: enforce")], folder);
+    expect(loaded.kind === "faulty" && loaded.faults).toEqual([
+      expect.stringContaining(`${join(folder, "receipt-keys")}: ENOTDIR`),
+    ]);
+  });
+
   test("that a check of the policy cannot use are told, and nothing is made", () => {
     const missing = policyWith(`, signer: {key_file: ${join(folder, "none.pem")}}`);
     const usable = policyWith(`, signer: {key_file: ${keyIn("own.pem")}}`);
